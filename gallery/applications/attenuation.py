@@ -5,8 +5,8 @@ Why isn't the best fit the truth?
 Give an optimiser ten thousand readings of a sensor, and it finds the parameters with the least
 error. They aren't the sensor's own, and ten million readings wouldn't change that. The optimiser
 and the data are fine, but we asked for something other than the truth. This page shows where the
-fit ends up and why, and what an estimator has to know to do better. There is little JAX in it: the
-question that you put to an optimiser matters in any library.
+fit ends up and why, and what an estimator has to know to do better. You will see little JAX here,
+because an optimiser of any library answers the question that you ask.
 """
 
 # %%

@@ -119,8 +119,8 @@ Source(calibration.fit_by_scipy)
 
 # %%
 # *SciPy with JAX's gradient.* :func:`jax.value_and_grad` computes the error together with its
-# gradient, which is exact but for rounding. The loop is still SciPy's, and runs in Python. Each of
-# its evaluations is a call of ``_error_and_gradient``, which is
+# gradient, which is exact apart from rounding. The loop is still SciPy's, and runs in Python. Each
+# of its evaluations is a call of ``_error_and_gradient``, which is
 # ``jax.jit(jax.value_and_grad(rmse))``:
 Source(calibration.fit_by_gradient)
 
@@ -253,6 +253,8 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 from jaxcap.experiments import calibration as experiments
 
 times = experiments.OPTIMISERS.run(budget_s=0.05)
+
+# %%
 _ = figures.bars(
     times,
     over=experiments.DIFFERENCES,
@@ -290,15 +292,15 @@ with_gradient = times.speedup(
 print("evaluation:", evaluation)
 
 # %%
-# Begin with SciPy and JAX's gradient, which is exact but for rounding, and needs no further
+# Begin with SciPy and JAX's gradient, which is exact apart from rounding, and needs no further
 # evaluations, however many parameters you have. Fewer evaluations needn't save time, because each
 # one calls JAX and computes a gradient. With two parameters and ten thousand readings, this fit was
 # :measured:`with_gradient than with differences`. If you make many fits of one shape, time a whole
 # fit inside JAX as well. Once it was compiled, it was
 # :measured:`whole_fit than SciPy's with differences`.
 #
-# The cost of one evaluation doesn't tell you that of a fit. On ten thousand readings in 32 bits, a
-# compiled one was :measured:`evaluation than NumPy's`. What a fit costs also depends on how many
-# evaluations it takes, and on what happens between them.
+# The cost of one evaluation doesn't tell you the cost of a fit. On ten thousand readings in 32
+# bits, a compiled one was :measured:`evaluation than NumPy's`. What a fit costs also depends on how
+# many evaluations it takes, and on what happens between them.
 #
 # Next: :doc:`can you believe an optimiser's report? </tutorials/applications/convergence>`

@@ -4,16 +4,16 @@ Can you believe an optimiser?
 
 An optimiser's last word is "success" or "failure". It is tempting to keep the fits that succeeded,
 and to throw the others away. What would you keep then, and what would you lose? This page gets an
-optimiser into trouble in three ways, and reads its reports. It compares a hundred of them with
-where the searches ended, and finds the sign that sets a harmless failure apart from a serious one.
+optimiser into trouble in three ways, and reads its reports. It compares a hundred reports with the
+points at which the searches stopped, and shows how to tell a harmless failure from a serious one.
 """
 
 # %%
 # A problem with a known answer
 # -----------------------------
-# We go on with :doc:`the calibration of the page before </tutorials/applications/calibration>`. The
-# task was to find the slope and the offset that bring the readings of a cheap sensor as close as
-# possible to those of a good one. Linear least squares has the answer in closed form, so we can
+# We go on with :doc:`the calibration of the previous page </tutorials/applications/calibration>`.
+# The task was to find the slope and the offset that bring the readings of a cheap sensor as close
+# as possible to those of a good one. Linear least squares has the answer in closed form, so we can
 # tell where a search should have ended:
 import jax
 import matplotlib.pyplot as plt
@@ -75,7 +75,8 @@ for dtype in ("float64", "float32"):
 
 # %%
 # Among the fits that reported success, and among those that reported failure, how far is the worst
-# from the closed form?
+# from the closed form? As its distance, we take the larger of the absolute errors in slope and
+# offset:
 rows = []
 for dtype, found in many_fits.items():
     distance = abs(found.x - many_exact).max(axis=1)

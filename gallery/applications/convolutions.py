@@ -165,8 +165,8 @@ print(
 # multiplications. It pays because they are shared. In our second convolution, a whole row of pixels
 # with all their channels takes the place of a pixel, and a matrix takes the place of a weight. Rows
 # are transformed once for all features, and weights once for all images. (In the sums below, ``n``
-# is an image, ``t`` a tile, ``i`` a row in it, ``x`` a column, ``p`` a product, ``c`` a channel,
-# ``f`` a feature, and ``j`` a column of the kernel.)
+# is an image, ``t`` a tile, ``i`` a row (of a tile, the kernel or the output), ``x`` a column,
+# ``p`` a product, ``c`` a channel, ``f`` a feature, and ``j`` a column of the kernel.)
 import jax.numpy as jnp
 
 
@@ -190,8 +190,8 @@ def by_tiles(images, kernel):
 # :func:`jax.custom_vjp`. (Along both axes, a quarter of the multiplications would do. But there are
 # more additions then, which may cost more time than the multiplications would have.)
 #
-# The constants have a price, because they magnify rounding errors. How exact is each way? Compare
-# with 64-bit numbers:
+# The constants have a price, because they magnify rounding errors. How accurate is each way?
+# Compare with 64-bit numbers:
 from numpy.lib.stride_tricks import sliding_window_view
 
 rng = np.random.default_rng(0)
@@ -239,9 +239,9 @@ winograd_pays
 # What sets the limit?
 # --------------------
 # With fewer multiplications, are the products as fast? In the second convolution, Winograd's
-# products are thin. For eight images in the forward pass, there are six of 1,152 rows, each sum has
-# 96 terms, and there is a column for each of the 64 features. In patches, there is one product of
-# 4,608 rows with sums of 288 terms. How fast are such products, beside the limit of this device?
+# products are thin. For eight images, the forward pass multiplies six matrices of 1,152 × 96 by six
+# of 96 × 64. In patches, there is one product of 4,608 rows with sums of 288 terms. How fast are
+# such products, beside the limit of this device?
 import time
 
 import jax
@@ -350,6 +350,6 @@ backward_to_xla = backward.speedup(WINOGRAD, over=STEPS)
 # second convolution was :measured:`forward_to_xla than with XLA's own convolution`, and its
 # backward pass was :measured:`backward_to_xla than with XLA's`. Before you rewrite anything, find
 # the part of your program in which the time goes. Afterwards, check that the results are still
-# exact enough.
+# accurate enough.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

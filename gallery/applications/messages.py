@@ -70,8 +70,8 @@ for line in run_python("-c", program, devices=DEVICES).splitlines():
 
 # %%
 # After the name of the result come its type, the kind of the message, and what it adds up. We do
-# the same with our step, for each size of the batch, and compare the new weights with those that one
-# device computes. Here are the messages for the smallest batch. Are these the arrays that we
+# the same with our step, for each size of the batch, and compare the new weights with those that
+# one device computes. Here are the messages for the smallest batch. Are these the arrays that we
 # expected?
 from jaxcap.report import figures, messages
 
@@ -206,8 +206,8 @@ hand_sent = f"{by_way[sharded_step.BY_HAND].sent_bytes / 1e3:.0f} kB"
 # What does a message cost here?
 # ------------------------------
 # On a machine without several accelerators, eight devices share one CPU, and no message goes
-# through a cable. The devices are
-# `threads <https://github.com/openxla/xla/blob/main/xla/backends/cpu/collectives/in_process_communicator.cc>`__
+# through a cable. The devices are `threads
+# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/collectives/in_process_communicator.cc>`__
 # that copy or add up what lies in memory, and wait for one another. So we compare messages with a
 # copy of all vectors on one device. What do you expect to see, for short and for long vectors: the
 # waiting or the copying?
@@ -215,7 +215,8 @@ from jaxcap.experiments import collectives as experiments
 from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
 
 message_times = experiments.COLLECTIVES.run(processes=4, budget_s=0.03)
-shown = [r for r in message_times if r.variant in {COPY, PSUM, IN_TWO}]
+kinds = {COPY, PERMUTE, PSUM, IN_TWO}
+shown = [r for r in message_times if r.variant in kinds]
 
 # %%
 _ = figures.scaling(

@@ -128,7 +128,7 @@ Source(model_torch.from_flax)
 
 # %%
 # The proof is in the output. With the same weights and the same images, and without dropout, both
-# have to give each image the same scores for the ten digits, but for rounding. (These scores are
+# have to give each image the same scores for the ten digits, apart from rounding. (These scores are
 # called *logits*.)
 some = (mnist.test.images[:100] / 255 - mean) / std
 some = some.astype("float32")
@@ -206,12 +206,8 @@ more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
 # from one class, made with `pydantic <https://docs.pydantic.dev>`_, in which each setting has a
 # type, a default and perhaps limits.
 # :doc:`The page on types </tutorials/transformations/typed_transformations>` shows which mistakes
-# that prevents. The options of ``jaxcap mnist`` are made from the class, and so is this table:
-from jaxcap.mnist import config
-
-config.table()
-
-# %%
+# that prevents. The options of ``jaxcap mnist`` are made from the class, too.
+#
 # Do both learn the same thing?
 # -----------------------------
 # Both frameworks shuffle with the same NumPy generator, so they see the same images in the same
@@ -219,7 +215,9 @@ config.table()
 # dropout off, and the two trainings should be one. (A *dry run* makes only a few steps in each
 # epoch. On a CPU, ``FlaxTrainer`` convolves and pools by other algorithms than XLA's, which
 # :doc:`a later page </tutorials/applications/convolutions>` explains. They are a part of the test.)
-from jaxcap.mnist.config import Settings
+from dataclasses import replace
+
+from jaxcap.mnist.config import THREE_EPOCHS, Settings
 from jaxcap.mnist.train_flax import FlaxTrainer
 from jaxcap.mnist.train_torch import TorchTrainer
 from jaxcap.mnist.training import evaluate, fit
@@ -229,8 +227,6 @@ flax = FlaxTrainer(settings, mnist.train)
 pytorch = TorchTrainer(settings, mnist.train, initial_weights(settings.seed))
 
 # %%
-from dataclasses import replace
-
 brief = replace(mnist, test=data.balanced(mnist.test, 10))
 rows = []
 for one, other in zip(fit(flax, brief), fit(pytorch, brief)):
@@ -241,8 +237,8 @@ Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 # %%
 # If only the last digits differ, that is rounding, which training amplifies from step to step. A
 # mistake in the weights, the order or the loss would show in the leading ones. So we may compare
-# accuracies next, with dropout on. What this test can't see is dropout itself: both frameworks drop
-# activations at the same rates, but not the same ones.
+# accuracies next, with dropout on. This test says nothing about dropout itself: both frameworks
+# drop equally often, but each chooses its own activations.
 #
 # How well does it learn?
 # -----------------------
@@ -260,7 +256,7 @@ if on_cpu:
 # %%
 runs = {"Flax": [], "PyTorch": []}
 for seed in range(SEEDS):
-    settings = config.THREE_EPOCHS.model_copy(update={"seed": seed})
+    settings = THREE_EPOCHS.model_copy(update={"seed": seed})
     flax = FlaxTrainer(settings, learned.train)
     runs["Flax"].append(fit(flax, learned))
     pytorch = TorchTrainer(settings, learned.train, initial_weights(seed))
@@ -365,8 +361,8 @@ show(
 )
 
 # %%
-# How much does it matter how you count? This is the accuracy of the network on all these images,
-# and as the older program would have computed it:
+# How much does it matter how you count? Here is the network's accuracy on all of these images,
+# followed by what the older program would have computed:
 right = predictions == labels
 short = right[:-1]
 parts = [short[i : i + 128].mean() for i in range(0, len(short), 128)]

@@ -94,8 +94,8 @@ Source(compare_ways)
 print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 
 # %%
-# All three agree with one device, but for rounding. The last line says how the devices talk: by an
-# *all-reduce*, which adds up numbers from all of them and gives everybody the sum. In
+# All three agree with one device, apart from rounding. The last line says how the devices talk: by
+# an *all-reduce*, which adds up numbers from all of them and gives everybody the sum. In
 # ``by_compiler``, XLA put the all-reduce in. The batch is split and the gradient is a mean over the
 # batch, so adding up is the step in which a device needs the others.
 #
@@ -124,10 +124,10 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 # Does the training come out the same?
 # ------------------------------------
 # It should. A batch has as many images as before, and their mean doesn't depend on which device
-# computes which part. Nor do the random numbers for dropout, because they are made from a key. To
-# check, we train three times with the same batches, for a few steps in each of two short epochs.
-# The first two runs, on one device and on eight, use this command, with two more options for the
-# sizes of batches:
+# computes which part. The random numbers for dropout don't depend on the devices either, because
+# they follow from a key. To check, we train three times with the same batches, for a few steps in
+# each of two short epochs. The first two runs, on one device and on eight, use this command, with
+# two more options for the sizes of batches:
 #
 # .. code-block:: console
 #

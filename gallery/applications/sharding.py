@@ -3,7 +3,7 @@ Who decides how an array is split?
 ==================================
 
 You have told JAX how the arguments of a function are split among devices. Who decides how its
-result is split? :doc:`On the page before </tutorials/applications/scaling_out>`, it was XLA, out of
+result is split? :doc:`On the previous page </tutorials/applications/scaling_out>`, it was XLA, out of
 sight. JAX has two other modes. In one, JAX decides, writes the answer into types, and asks you
 where it has none. In the other, you decide. You don't need any devices to follow, because types
 don't need them either.
@@ -73,7 +73,7 @@ show_type(jnp.matmul, hidden, by_row)
 # choice is yours. The sum would be split along both axes, which the same eight devices can't do, so
 # one of the arrays has to move: :func:`jax.reshard` says which. For the product, each device can
 # compute a part of every sum. Who should get the whole sums? That is for ``out_sharding`` to say.
-# The third line below sums over a split axis. Will that raise an error, too?
+# The last call below sums over a split axis. Will that raise an error, too?
 everybody = jax.NamedSharding(mesh, jax.P())
 show_type(
     lambda x, y: jax.reshard(x, by_column.sharding) + y, batch, by_column
@@ -85,8 +85,8 @@ show_type(lambda x: x.sum(axis=0), batch)
 
 # %%
 # JAX asks where no answer is obvious, and a line of your program then says what you have chosen.
-# For a sum over a split axis,
-# `JAX has a rule <https://docs.jax.dev/en/latest/201/sharding.html#result-shardings-follow-simple-rules-or-error-and-require-annotation>`__:
+# For a sum over a split axis, `JAX has a rule
+# <https://docs.jax.dev/en/latest/201/sharding.html#result-shardings-follow-simple-rules-or-error-and-require-annotation>`__:
 # every device gets the result, though that takes a message as well. So these types show where
 # arrays are split, but not how much is sent. (You can also put the sum off: a type can say that
 # each device holds a `partial sum <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__, to be
@@ -164,16 +164,16 @@ for way in (sharded_step.BATCH, sharded_step.UNITS):
 
 # %%
 # As the old ones were, so the next step can begin. That is because a gradient `has the type of what
-# it is a gradient of <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. If the batch is split
-# and the weights are copies, the gradient has to be a copy as well. So all devices have to add up
-# their parts of it, though no line of the program says so.
+# it is a gradient of <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. If the batch is
+# split and the weights are copies, the gradient has to be a copy as well. So all devices have to
+# add up their parts of it, though no line of the program says so.
 #
 # Split the weights, too
 # ----------------------
 # If the batch is split, every device keeps a copy of all weights, and a large model may not fit. So
 # let each device keep a part of the weights, and collect the rest when they are needed. (This goes
-# by the names *FSDP* and `ZeRO <https://arxiv.org/abs/1910.02054>`__.) Again, it takes a line to say
-# so, the last:
+# by the names *FSDP* and `ZeRO <https://arxiv.org/abs/1910.02054>`__.) Again, it takes a line to
+# say so, the last:
 Source(sharded_step.loss_of_split_weights)
 
 # %%
@@ -204,10 +204,10 @@ for way in ways:
 #
 # In a ``shard_map``, you decide
 # ------------------------------
-# You can also write the program of a single device, for :func:`jax.shard_map`. In it, an array is
-# what this device has of it. ``in_specs`` says how the arguments are split, and ``out_specs`` how
-# the results are. Here, each device adds up its own examples, and ``jax.P()`` promises that all of
-# them get the same result. Do they?
+# You can also write the program of a single device, for :func:`jax.shard_map`. Inside that program,
+# each array is only this device's part of the whole. ``in_specs`` says how the arguments are split,
+# and ``out_specs`` how the results are. Here, each device adds up its own examples, and ``jax.P()``
+# promises that all of them get the same result. Do they?
 def own_sum(part):
     print("each device has", jax.typeof(part))
     return part.sum(axis=0)
@@ -248,8 +248,8 @@ held_by_weights = held[sharded_step.WEIGHTS]
 # %%
 # Three can decide how an array is split. In ``Auto`` mode, XLA does when it compiles. In
 # ``Explicit`` mode, JAX does while it traces: it follows rules, writes the result into types, and
-# asks you where it has no rule. In a ``shard_map``, you do: you write the program of one device, and
-# JAX checks that results are as equal as you promise.
+# asks you where it has no rule. In a ``shard_map``, you do: you write the program of one device,
+# and JAX checks that results are as equal as you promise.
 #
 # How much a device holds follows from the types: of our step's arguments, :measured:`held_by_batch`
 # if the batch is split, and :measured:`held_by_weights` if the weights are split as well.

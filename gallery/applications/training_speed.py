@@ -3,7 +3,7 @@ What makes a training step faster?
 ==================================
 
 You have a training loop that works, and it is slow. What should you try first? This page takes the
-network of :doc:`the page before </tutorials/applications/mnist>`, which learns the same in JAX and
+network of :doc:`the previous page </tutorials/applications/mnist>`, which learns the same in JAX and
 in PyTorch. We try four ideas to make its training faster, and see which of them pays on this
 device, how the best compares with PyTorch, and how much of the machine it uses.
 """
@@ -66,10 +66,10 @@ Table(
 # Which idea pays on this device?
 # -------------------------------
 # We time whole training steps, of :measured:`batch_size` images each. All ways to train take turns,
-# in fresh processes. On a CPU, we scan only with Winograd's algorithm, because the gradients of
-# XLA's own convolutions don't belong in a loop there, as the next page shows. PyTorch takes part
-# with its own loop over a ``DataLoader``, and with all data on the device. Which of the four ideas
-# do you think will matter?
+# in fresh processes. On a CPU, we don't scan XLA's own convolutions, because their gradients can
+# take far longer in a loop, as the next page shows. The only scan there uses Winograd's algorithm.
+# PyTorch takes part with its own loop over a ``DataLoader``, and with all data on the device. Which
+# of the four ideas do you think will matter?
 from jaxcap.experiments.mnist import (
     NAIVE,
     PATCHES,
@@ -199,10 +199,10 @@ Table(title, ("way to train", "share"), rows)
 # large square product that set the limit. And a step does more than multiply: it fetches patches
 # and activations from memory, draws random numbers for dropout, and starts kernels.
 #
-# Two things raise them. Winograd's algorithm makes fewer multiplications than we counted. Its share
-# is therefore the speed that a direct convolution would need to keep up, and not that of its own
-# arithmetic. And on a GPU, products and convolutions may use TF32 by default, or bfloat16 where a
-# way is named after it, which are faster than the float32 of the limit.
+# Two things raise them. Winograd's algorithm makes fewer multiplications than we counted. So its
+# share says how fast a direct convolution would have to run to keep up, and not how fast its own
+# arithmetic runs. And on a GPU, products and convolutions may use TF32 by default, or bfloat16
+# where a way is named after it, which are faster than the float32 of the limit.
 #
 # Takeaway
 # --------

@@ -115,6 +115,7 @@ counts = np.arange(1, 1_000_001)
 running = np.cumsum(np.full(len(counts), tenth))
 off = abs(running / (counts * float(tenth)) - 1)
 
+# %%
 figure, axes = plt.subplots(figsize=(6, 3))
 axes.loglog(counts[::100], off[::100])
 axes.set(xlabel="additions", ylabel="relative error\n(lower is better)")
@@ -258,9 +259,9 @@ positives_of_three(x)
 #
 # How large is that price beside real work? Below, the product of two matrices is computed in three
 # ways, all in 32 bits. ``linalg.product`` is :func:`jax.numpy.matmul`. (Why not multiply a matrix
-# by its own transpose, as many benchmarks do? Because NumPy
-# `recognises that product <https://github.com/numpy/numpy/blob/main/numpy/_core/src/umath/matmul.c.src>`__
-# and computes only half of it.)
+# by its own transpose, as many benchmarks do? Because NumPy `recognises that product
+# <https://github.com/numpy/numpy/blob/main/numpy/_core/src/umath/matmul.c.src>`__ and computes only
+# half of it.)
 from jaxcap.experiments import product
 from jaxcap.report.source import Source
 
@@ -299,8 +300,7 @@ _ = figures.scaling(
 
 # %%
 # What do NumPy's arrays cost JAX? Here are JAX's own arrays and NumPy itself, each compared with
-# JAX on NumPy's arrays. (A ratio is the median of the ratios within rounds of turns, so it may
-# differ from the ratio of two times above.) Where an interval includes 1, the measurement can't
+# JAX on NumPy's arrays. Where an interval includes 1, the measurement can't
 # tell the two apart:
 verdicts = {
     size: results.speedup(
@@ -309,7 +309,9 @@ verdicts = {
     for size in sorted({result.parameters["size"] for result in results})
 }
 noticed = [f"{n:,}" for n, word in verdicts.items() if word == "faster"]
-noticed_at = f"{' and '.join(noticed)} rows" if noticed else "no size"
+handing_over = "took too little time to measure at any of these sizes"
+if noticed:
+    handing_over = f"took measurable time at {' and '.join(noticed)} rows"
 results.speedups(over=product.JAX_ON_NUMPY)
 
 # %%
@@ -325,8 +327,7 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
-# Handing over NumPy's arrays took measurable time at :measured:`noticed_at`. Elsewhere, that time
-# is small beside the work, or beside the noise of the machine.
+# Handing over NumPy's arrays :measured:`handing_over`.
 #
 # Second, how does JAX do against NumPy?
 jax_is_faster = claim(
@@ -356,9 +357,9 @@ print("JAX instead of NumPy:", against_numpy)
 # Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds,
 # mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
 # leave them on the device. How much that saves depends on how much work each call does. When we
-# multiplied square matrices, the saving was measurable at :measured:`noticed_at`. At the largest
-# size, JAX was :measured:`against_numpy than NumPy`. But most of this page ran one operation at a
-# time, as NumPy does, while JAX's strength is what it does to whole functions.
+# multiplied square matrices, handing over NumPy's arrays :measured:`handing_over`. At the largest
+# size, JAX was :measured:`against_numpy than NumPy`. But single operations, as on this page, are
+# where the two are most alike: JAX's strength is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

@@ -370,11 +370,11 @@ batch_pays
 # %%
 # The count predicts factors of two and two hundred. For a hundred keys, the stream was
 # :measured:`drawn than splitting one by one`, and one split into all was
-# :measured:`batch than a hundred splits`. The count treats all calls alike, and they aren't. For a
-# single key, a draw from the stream was :measured:`single than a split` that is then taken apart.
-# And of the two batches, which make one call each, the stream's was
-# :measured:`stream_batch than the split`. The stream's call is compiled as a whole, while
-# :func:`jax.random.split` has Python code around it.
+# :measured:`batch than a hundred splits`. The count treats all calls alike, and they aren't: the
+# stream's call is compiled as a whole, while :func:`jax.random.split` has Python code around it.
+# For a single key, a draw from the stream was :measured:`single than a split` that is then taken
+# apart. Of the two batches, which make one call each, the stream's was
+# :measured:`stream_batch than the split`.
 #
 # The price of keys matters in a loop whose steps do little else. If its steps do a lot, choose the
 # way that is easiest to get right.

@@ -140,11 +140,11 @@ Table(title, ("format", *exact), rows)
 
 # %%
 # Compare *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs is the
-# rounding of the result. In the sum, the rounded inputs alone do less harm than you might fear:
-# some of the million are rounded up and others down, and most of these errors cancel. A rounded
-# result has a single error and nothing to cancel it. In the product, fewer errors cancel in each
-# sum, so even a longer result stays far from the accuracy of float32, provided that this device
-# multiplies float32 in full. (The sum in float16 is infinite, for the reason that you saw above.)
+# rounding of the result. In the sum, rounding the inputs does little harm: some of the million are
+# rounded up and others down, so most errors cancel. A rounded result has a single error and nothing
+# to cancel it. In the product, fewer errors cancel in each sum, so even a longer result stays far
+# from the accuracy of float32, provided that this device multiplies float32 in full. (The sum in
+# float16 is infinite, for the reason that you saw above.)
 #
 # Some devices shorten the input of a float32 product by themselves, and a setting decides whether
 # they may. :doc:`The page on linear algebra </tutorials/performance/linear_algebra>` is about that.
@@ -190,9 +190,9 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 
 # %%
 # Without conversions, the matrices are multiplied as they are. Three conversions mean that the
-# compiler has no product of these types. It makes float32 copies of both matrices, multiplies the
-# copies, and shortens the result. That is all the work of float32, with the conversions on top. The
-# temporaries are the copies and the long result.
+# compiler didn't multiply these types directly. It makes float32 copies of both matrices,
+# multiplies the copies, and shortens the result. That is all the work of float32, with the
+# conversions on top. The temporaries are the copies and the long result.
 #
 # Conversions don't prove that the processor can do no better. For CPUs, XLA has a `list of products
 # <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ that it leaves to a
@@ -322,8 +322,8 @@ stuck = f"{histories[BFLOAT16][-1]:.1g}"
 trained = f"{histories[MIXED][-1]:.1g}"
 
 # %%
-# Two bytes are enough for most numbers, but not for one that grows by many small additions, such as
-# a sum or a weight. Keep sums and weights in float32: the same training ended at a loss of
+# Two bytes are enough for most numbers, but not for those that collect many small changes, such as
+# sums and weights. Keep sums and weights in float32: the same training ended at a loss of
 # :measured:`stuck` with weights in bfloat16, and of :measured:`trained` with master weights.
 # float16 has more digits but less range, so its gradients may vanish without *loss scaling*.
 #

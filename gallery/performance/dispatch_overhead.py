@@ -110,11 +110,11 @@ Table("A compiled dot, from call to result", headers, rows)
 
 # %%
 # On a CPU, a program in which XLA counts fewer than a thousand floating-point operations runs in
-# the thread that called it, if its inputs are ready. So its result is ready when the call returns,
-# but for the time that it takes to ask. A larger program is handed to another thread, which lets
-# Python run ahead, but waking a thread takes time. If that is the reason, the times jump where the
-# count passes a thousand, and from there the gap between the two columns widens with the work. On a
-# GPU there is no such step, because every call is handed over.
+# the thread that called it, if its inputs are ready. So the result is ready when the call returns.
+# The small gap in the table is the time it takes to ask. A larger program is handed to another
+# thread, which lets Python run ahead, but waking a thread takes time. If that is the reason, the
+# times jump where the count passes a thousand, and from there the gap between the two columns
+# widens with the work. On a GPU there is no such step, because every call is handed over.
 #
 # (XLA counts sines and the like separately. The thousand is a rule of thumb in its source, and may
 # change. :doc:`Asynchronous dispatch
@@ -197,7 +197,7 @@ by_jit = jax.jit(partial(dispatch.chain, jnp, length=100))(x)
 print("largest difference:", float(abs(by_numpy - by_jit).max()))
 
 # %%
-# Both answers agree, but for rounding. Now guess, for NumPy, for JAX op by op, and for JAX
+# Both answers agree, apart from rounding. Now guess, for NumPy, for JAX op by op, and for JAX
 # compiled: how many times as long will a hundred sines take as one?
 chains = experiments.CHAIN.run(budget_s=0.05)
 _ = figures.scaling(

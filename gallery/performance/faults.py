@@ -191,8 +191,8 @@ print("with checkify:", value, "and the error:", error.get())
 # -----------------------
 # How many times as long does a step take if it prints one number? We compare the mended step with
 # three that are watched: one prints, one runs under ``debug_nans``, and one was made by
-# ``checkify`` and raises its error if there is one. These are the functions that we time, the first
-# of them inside a wrapper that waits until the number is printed, and throws the text away:
+# ``checkify`` and raises its error if there is one. These are the functions that we time. A
+# wrapper, not shown, waits until the first has printed its number, and discards the text:
 from jaxcap.experiments import faults as experiments
 from jaxcap.report import figures
 
@@ -220,14 +220,13 @@ _ = figures.scaling(
 )
 
 # %%
-# To print, a program
-# `calls back into Python <https://docs.jax.dev/en/latest/201/callbacks.html>`__, which takes time
-# even if the step computes next to nothing. So the longer a step takes anyway, the less it should
-# feel a print, and the lines should approach each other to the right. (A print also
-# `changes what is compiled <https://docs.jax.dev/en/latest/201/debugging.html#sharp-bits-of-jax-debug-print>`__:
-# a number that would have stayed inside a fusion has to be stored, and may even be rounded
-# differently.) For the shortest step, at the left end, the table also has the step with
-# ``checkify``:
+# To print, a program `calls back into Python
+# <https://docs.jax.dev/en/latest/201/callbacks.html>`__, which takes time even if the step computes
+# next to nothing. So the longer a step takes anyway, the less it should feel a print, and the lines
+# should approach each other to the right. (A print also `changes what is compiled
+# <https://docs.jax.dev/en/latest/201/debugging.html#sharp-bits-of-jax-debug-print>`__: a number
+# that would have stayed inside a fusion has to be stored, and may even be rounded differently.) For
+# the shortest step, at the left end, the table also has the step with ``checkify``:
 left_end = {"points": 10, "tools": experiments.EACH_STEP}
 ten = results.select(**left_end)
 ten
@@ -256,7 +255,7 @@ checks_cost = claim(
 checks_cost
 
 # %%
-# And the profiler of the :doc:`page before </tutorials/performance/profiling>`? The table has a
+# And the profiler of the :doc:`previous page </tutorials/performance/profiling>`? The table has a
 # single step with a trace around it, which is opened, closed and written to a file:
 once = results.select(tools=experiments.ONCE)
 once

@@ -19,8 +19,8 @@ time goes, tests gradients, and writes the conclusion.
 # numbers as for a million.
 #
 # The experiment is the one from the page on that price, now with all four of its operations:
-# ``dot``, ``einsum``, ``eig`` and ``svd``. Each is computed in the same five ways, on the library's
-# own arrays and on JAX's, as the column *arrays* of the tables says.
+# ``dot``, ``einsum``, ``eig`` and ``svd``. Each is computed in the same five ways on the library's
+# own arrays, and all but ``svd`` on JAX's as well. The column *arrays* of the tables says which.
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -38,14 +38,21 @@ results = experiments.DISPATCH.run(budget_s=0.012)
 # many slower? Each library gets arrays of its own, and each size counts separately:
 own = results.select(arrays="its own")
 today = "autograd" if "autograd" in results.variants else "NumPy"
-rows = []
-for variant in ("jnp", "jit"):
-    pairs = own.paired_speedups(today)
-    verdicts = [s.verdict for result, s in pairs if result.variant == variant]
-    faster, slower = verdicts.count("faster"), verdicts.count("slower")
-    neither = len(verdicts) - faster - slower
-    rows.append((variant, f"{faster}", f"{slower}", f"{neither}"))
-headers = ("moved to", "faster", "slower", "neither")
+cases = {}
+for result, speedup in own.paired_speedups(today):
+    case = result.parameters["operation"], result.parameters["size"]
+    cases.setdefault(case, {})[result.variant] = speedup
+
+# %%
+rows = [
+    (
+        operation,
+        f"{size:,}",
+        *(moved[v].verdict_in_words for v in ("jnp", "jit")),
+    )
+    for (operation, size), moved in cases.items()
+]
+headers = ("operation", "size", "moved to jnp", "moved to jit")
 Table(f"Single operations, compared with {today}", headers, rows)
 
 # %%
@@ -55,7 +62,7 @@ Table(f"Single operations, compared with {today}", headers, rows)
 # single operation is the worst case for JAX, with nothing to fuse. Algorithms are chains of
 # operations, and if a whole chain is compiled, there is one call to pay for.
 #
-# Does dispatch explain all of this? Let us take ``einsum``, ``eig`` and ``svd`` one by one.
+# Dispatch isn't everything. What else decides for ``einsum``, ``eig`` and ``svd``?
 #
 # einsum, and why it seemed not to compile
 # ----------------------------------------
@@ -196,8 +203,8 @@ systems = experiments.SOLVE.run(budget_s=0.05)
 systems.speedups(over="NumPy")
 
 # %%
-# ``jit`` can't speed up routines that were compiled long ago. So where it is behind, part of the
-# reason may be that JAX's steps have a price each, on top of that of the call. (If a note speaks of
+# ``jit`` can't speed up routines that were compiled long ago. Where it is behind, part of the
+# reason may be that each of JAX's steps adds a cost to that of the call. (If a note speaks of
 # *modes*, the same call took quite different times in different processes.)
 #
 # Gradients need a test of their own
@@ -232,9 +239,10 @@ except NotImplementedError as error:
 # -----------------------------------------------------
 # Suppose that the library's users run long loops over many small matrices, such as a mean of
 # thousands of rotations. Then a move may pay, because ``jit`` around the loop and ``vmap`` over the
-# matrices turn many calls into one. This page hasn't measured how much that gains, so time your own
-# loop before you decide. If a step of the loop looks for the nearest orthogonal matrices, for
-# instance, you can take the function above as it is, although it was written for a single matrix:
+# matrices turn many calls into one. :doc:`The page on vmap </tutorials/transformations/vmap>`
+# measures what that gained a batch of a thousand; time your own loop before you decide. If a step
+# of the loop looks for the nearest orthogonal matrices, for instance, you can take the function
+# above as it is, although it was written for a single matrix:
 all_nearest = jax.jit(jax.vmap(nearest_orthogonal))
 shape = (1000, 3, 3)
 many = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
@@ -254,7 +262,10 @@ einsum_compiled = results.speedup(
     "jit", over="jnp", operation="einsum", arrays="JAX", size=5
 )
 svd_compiled = four_times_quicker.estimate
-gained, lost = (count if count != "0" else "none" for count in rows[-1][1:3])
+verdicts = [moved["jit"].verdict for moved in cases.values()]
+gained, lost = (
+    f"{verdicts.count(word) or 'none'}" for word in ("faster", "slower")
+)
 compared = f"{len(verdicts)}"
 
 # %%

@@ -101,9 +101,9 @@ one_sum_pays
 # The device says how much is left to gain
 # ----------------------------------------
 # A device has two limits: how many operations it can do in a second, and how many bytes it can
-# fetch from memory. Data sheets state both, but for a clock speed that your machine may not reach
-# or sustain. So we measure them, with calls that should run into one limit only: a large product
-# for the arithmetic, and a large copy or sum for the memory.
+# fetch from memory. Data sheets state both, but they assume a clock speed that your machine may not
+# reach or sustain. So we measure them, with calls that should run into one limit only: a large
+# product for the arithmetic, and a large copy or sum for the memory.
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results.ceilings import Ceilings
@@ -154,8 +154,9 @@ Table("Share of what the device can do", ("task", *names), rows)
 # that the limit is too low: it was measured in a worse moment or with a worse library, or the data
 # came from a cache.
 #
-# The product has no such excuse, because its limit was measured with a product. But the limit is
-# the best call of all, while the table has typical ones, which also had the machine's bad moments.
+# The product has no such excuse, because its limit was measured with a product. But the limit comes
+# from the fastest call of all, whereas the table shows typical calls, some of them slowed by other
+# work.
 #
 # A *roofline* shows, in one picture, how close each task with floating-point arithmetic comes to
 # its limit. A task under its slope is limited by memory, and a task under its flat part by

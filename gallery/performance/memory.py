@@ -231,7 +231,7 @@ recomputing_costs = claim(
 recomputing_costs
 
 # %%
-# Could more work take less time? It could, because memory has a price, too. When a process on a CPU
+# Could more work take less time? It could, because memory costs time, too. When a process on a CPU
 # first touches a page of memory, a *page fault* interrupts it, and the operating system has to
 # clear the page and map it:
 import mmap

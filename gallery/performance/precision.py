@@ -138,12 +138,12 @@ Table(f"Intervals of a time, quiet machine: {audit.where}", headers, rows)
 # %%
 # This site's interval contained the next run's time in :measured:`next_time` of the cases. Its
 # interval for the ratio of two times contained the next run's ratio in :measured:`next_ratio`. The
-# price of that is their width. (pyperf timed another function in each run, so its times have no
-# next one.)
+# price of that is their width. (pyperf compared each kernel with itself in a single run, so those
+# times have no next one.)
 #
-# In fairness, the other tools never promised this. They also took part in fewer runs, so they
-# waited longer for their next one. But a range, quartiles or a standard deviation is all they give
-# you to decide whether two numbers differ.
+# In fairness, the other tools never promised this, and each of their questions came up in fewer
+# runs, so the next answer was further away. But users have little more than the range, quartiles or
+# standard deviation that a tool prints to judge whether two numbers differ.
 #
 # The last figure shows how each tool answered one question, run by run, on the quiet machine. Pick
 # a panel, and see whether each interval contains the dot of the next run:
@@ -210,8 +210,9 @@ allowed_for = f"{DRIFT:.0%}"
 #
 #    $ nox -s bench -- precision
 #
-# This prints the tables above in full, for both machines, and replaces the file that this page
-# reads them from. The file comes with the package, so the page works when you download it, too.
+# This prints the tables above in full, for the quiet and the busy machine, and replaces the file
+# that this page reads them from. The file comes with the package, so the page works when you
+# download it, too.
 #
 # Takeaway
 # --------

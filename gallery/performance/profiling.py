@@ -4,7 +4,7 @@ Where does the time go?
 
 You know that a step is slow, but not which part of it. The compiled program won't tell you by
 itself, because the compiler has merged your operations and given them other names. This page
-records a profile, and leads what ran back to the code that it came from. Time may also go into
+records a profile, and traces each operation back to the code that it came from. Time may also go into
 compiling again and again, and JAX can say why it does. Does the time go where you would expect?
 """
 

@@ -151,9 +151,9 @@ for row, (name, processes) in enumerate(starts.items()):
         label = stage if row == 0 else None
         axes.barh(row, median, 0.6, left, color=colour, label=label)
         left += median
-    wholes.append(f"{name} {left:.1f} s")
-    for stages in processes:
-        axes.plot(sum(stages.values()), row, "o", color=figures.INK, ms=4)
+    totals = [sum(stages.values()) for stages in processes]
+    wholes.append(f"{name} {np.median(totals):.1f} s")
+    axes.plot(totals, [row] * len(totals), "o", color=figures.INK, ms=4)
 axes.set_yticks(range(len(starts)), list(starts))
 axes.invert_yaxis()
 axes.set(xlabel="seconds since the start (lower is better)")
@@ -192,8 +192,8 @@ Table("Medians by stage", ("stage", *starts), rows)
 # for either. If the import takes most of the time that is left, start fewer processes, and let each
 # do more.
 #
-# Has the start itself become shorter over the years? :doc:`/releases/topics/start-up` shows it under
-# dozens of releases.
+# Has the start itself become shorter over the years? :doc:`/releases/topics/start-up` shows it
+# under dozens of releases.
 #
 # Takeaway
 # --------
@@ -206,7 +206,7 @@ nothing, in_cache, in_file = (
 first_result = Estimate.from_runs(nothing, unit="s")
 cached = Speedup.from_runs(nothing / in_cache)
 loaded = Speedup.from_runs(nothing / in_file)
-imports = [[stages["import"]] for each in starts.values() for stages in each]
+imports = [[stages["import"]] for stages in starts["nothing saved"]]
 imported = Estimate.from_runs(imports, unit="s")
 
 # %%

@@ -75,21 +75,20 @@ Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 # %%
 # A limit works if a single thread does all the work, and fails if several share it, as in the row
 # *none*. Here, one thread did all the work with these settings: :measured:`kept`. (The column *all*
-# also counts threads that wait or compile. The cores are the CPU time of all threads for each
-# second that went by, so their number is lower while something else keeps the machine busy.)
+# also counts threads that wait or compile. The number of cores is the threads' total CPU time
+# divided by the time that passed, so it falls when something else keeps the machine busy.)
 #
 # Which limits work can change with a release. The flag, for example, was first recommended for a
-# runtime that XLA has since replaced,
-# `in jaxlib 0.4.32 <https://docs.jax.dev/en/latest/changelog.html#jaxlib-0-4-32-september-11-2024>`__.
-# Of the four, only ``sched_setaffinity`` needs nobody's cooperation, because the operating system
-# enforces it. JAX's developers `recommended it <https://github.com/jax-ml/jax/issues/1539>`__ early
-# on.
+# runtime that XLA has since replaced, `in jaxlib 0.4.32
+# <https://docs.jax.dev/en/latest/changelog.html#jaxlib-0-4-32-september-11-2024>`__. Of the four,
+# only ``sched_setaffinity`` needs nobody's cooperation, because the operating system enforces it.
+# JAX's developers `recommended it <https://github.com/jax-ml/jax/issues/1539>`__ early on.
 #
 # A wrong flag ends the process
 # -----------------------------
 # ``XLA_FLAGS`` holds flags for a whole process, and XLA `reads them when it starts
-# <https://docs.jax.dev/en/latest/xla_flags.html>`__. What happens if a name is misspelt, as in
-# British English?
+# <https://docs.jax.dev/en/latest/xla_flags.html>`__. What happens if a name is misspelt, say
+# with the British *maths* for *math*?
 try:
     fresh.call(threads.usage, XLA_FLAGS="--xla_cpu_enable_fast_maths=true")
 except fresh.FreshProcessError as error:

@@ -232,9 +232,9 @@ print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 
 # %%
-# The last line is what this site prints: the median of the ratios within rounds, over several fresh
-# processes. If as many new processes measure it again, their median should lie in its interval,
-# between the dashed lines, 95 times out of 100.
+# The last line is what this site prints: the median, over several fresh processes, of the median
+# ratio within the rounds of each. If as many new processes measure it again, their median should
+# lie in its interval, between the dashed lines, 95 times out of 100.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
@@ -389,7 +389,7 @@ _ = figures.dumbbell(
 # - Is everything that you want to time returned? (The compiler drops what nobody uses.)
 # - Do all variants compute the same thing in the same dtype, and has anybody compared the answers?
 # - Is ``jit`` applied once, outside what is repeated?
-# - Do some variants have page faults and others none?
+# - Do all variants have about as many page faults?
 # - Is each number a median of many, with an interval, from variants that took turns?
 # - Would somebody who knows the opponent well have written it like that?
 # - Do you say which device, which versions and which day?

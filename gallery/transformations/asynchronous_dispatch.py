@@ -215,44 +215,30 @@ by_size = results.select(question=asynchronous.INSIDE)
 _ = figures.returns(by_size, x="size", xlabel="rows of the matrix")
 
 # %%
-product_early, cosine_early = (
-    ", ".join(
-        f"{result.parameters['size']:,}"
-        for result in by_size.select(variant=name)
-        if result.dispatch.value < result.time.value / 2
-    )
-    or "none"
-    for name in ("product", "cosine")
-)
-
-# %%
 # Where the two lines meet, the result was there when the call returned. Where they part, the call
-# returned early, so a clock that stops at the lower line says nothing about the computation. At
-# these numbers of rows, a call returned before half of the time had passed:
-# :measured:`product_early` for the product, and :measured:`cosine_early` for the cosine. On a GPU,
-# expect at least the larger sizes, for both.
+# returned early, so a clock that stops at the lower line says nothing about the computation.
 #
 # On a CPU, the border depends on what XLA counted when it compiled the function. What decides is
 # the number of floating-point operations, or flops, and functions such as the cosine aren't among
-# these, because XLA counts them separately, as *transcendentals*. Here is what it counts for the
-# largest matrix:
-largest = max(result.parameters["size"] for result in by_size)
-square = jnp.ones((largest, largest))
-programs = {
-    "product": multiply.lower(square, square),
-    "cosine": jax.jit(jnp.cos).lower(square),
-}
-for name, lowered in programs.items():
-    cost = lowered.cost_analysis()
-    print(f"{name}: {cost.get('flops', 0):,.0f} flops, ", end="")
-    print(f"{cost.get('transcendentals', 0):,.0f} transcendentals")
+# these, because XLA counts them separately, as *transcendentals*. Here is what it counts:
+cosine = jax.jit(jnp.cos)
+for rows in sorted({result.parameters["size"] for result in by_size}):
+    square = jnp.ones((rows, rows))
+    of_product = multiply.lower(square, square).cost_analysis()
+    of_cosine = cosine.lower(square).cost_analysis()
+    print(
+        f"{rows:5,} rows: product {of_product['flops']:13,.0f} flops,",
+        end=" ",
+    )
+    print(f"cosine {of_cosine.get('flops', 0):.0f} flops")
 
 # %%
-# If XLA counts no flops in the cosines, then on a CPU they pass for a small computation, and if
-# their input is there and nothing else is under way, they run inside the call, however many there
-# are. (The border was at a thousand flops when we read XLA's source.) None of this is guaranteed,
-# and the next version of JAX may draw the border elsewhere. So even if a call has always waited so
-# far, don't rely on it.
+# The border was at a thousand flops when we read XLA's source. A product with more is handed over.
+# (While it takes no longer than the hand-over, you may not see that: the call returns just before
+# the result is there.) If XLA counts no flops in the cosines, they pass for a small computation on
+# a CPU, however many there are. None of this is guaranteed, and the next version of JAX may draw
+# the border elsewhere. So even if a call has always waited so far, don't rely on it. On a GPU,
+# expect every call to return early.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
 # false before you first use JAX, and every call on a single CPU device computes its result before

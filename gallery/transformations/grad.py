@@ -13,6 +13,7 @@ gradient, checks them against the textbook, and shows where the chain rule lets 
 # Take a polynomial that you can differentiate in your head:
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 
 def cubic(x):
@@ -153,7 +154,6 @@ print(f"largest difference {abs(slopes - slopes_then).max():.1g}")
 # Now draw our slopes as short tangents. They should touch the curve without crossing it, except at
 # inflection points:
 import matplotlib.pyplot as plt
-import numpy as np
 
 from jaxcap.report import figures
 
@@ -206,9 +206,9 @@ with jax.enable_x64(True):
         "forward, 64 bits": differences(forward_difference, jnp.float64),
     }
 found["central, 32 bits"] = differences(central_difference, jnp.float32)
+errors = {name: abs(slopes - by_grad) for name, slopes in found.items()}
 
 # %%
-errors = {name: abs(slopes - by_grad) for name, slopes in found.items()}
 for name, off in errors.items():
     best = off.argmin()
     (line,) = plt.loglog(steps, off, label=name)
@@ -230,8 +230,8 @@ figures.label_ends(plt.gca())
 # 3. To the right of its best step, the curve bends away: the error grows with the step if the
 # difference goes forward, and with its square if it is central. To the left, rounding takes over.
 # So even the best step costs digits, and because there are few to spare in 32 bits, gradients are
-# checked in 64. Here are the lowest points of two of these Vs, and below them a rule of thumb for
-# the central step: the cube root of *machine epsilon*, the gap between 1 and the next number.
+# checked in 64. A rule of thumb for the central step is the cube root of *machine epsilon*, the gap
+# between 1 and the next number. Compare it with the best step:
 central = errors["central, 64 bits"]
 best_step = f"{steps[central.argmin()]:.1e}"
 best_error = f"{central.min():.1e}"
@@ -295,12 +295,12 @@ def rounded_by_rule(x):
     return jnp.round(x)
 
 
-rounded_by_rule.defjvps(lambda tangent, answer, x: tangent)  # noqa: ARG005
+rounded_by_rule.defjvps(lambda tangent, answer, x: tangent)
 print(jax.grad(rounded)(0.5), jax.grad(rounded_by_rule)(0.5))
 
 # %%
-# ``custom_jvp`` has a sibling, :func:`jax.custom_vjp`, which takes a rule for the way back.
-# `JAX's guide <https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html>`__
+# ``custom_jvp`` has a sibling, :func:`jax.custom_vjp`, which takes a rule for the way back. `JAX's
+# guide <https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html>`__
 # shows when you need the one or the other.
 #
 # A gradient can be NaN where the value is fine

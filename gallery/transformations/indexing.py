@@ -140,7 +140,8 @@ gather_pays
 # Sort first, and a running sum adds up the groups
 # ------------------------------------------------
 # The second way round puts each group's values side by side. A running sum then passes through one
-# group after another. A group's sum is what it gains from the group's start to the next one's:
+# group after another. A group's sum is the difference between the running sum where the next group
+# starts and where this one does:
 def sums_by_sorting(values, groups, count):
     order = jnp.argsort(groups)
     starts = jnp.searchsorted(groups[order], jnp.arange(count + 1))

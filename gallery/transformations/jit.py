@@ -15,6 +15,9 @@ the time that compiling takes, and digits that may change.
 # four take each number of an array by itself, so they could hardly be simpler. ``selu`` and
 # ``sigmoid`` come from neural networks, ``wave`` you know from the introduction, and ``add``
 # combines a sum with an exponential.
+import jax
+import jax.numpy as jnp
+
 from jaxcap.kernels.elementwise import FUNCTIONS, add, selu, sigmoid, wave
 from jaxcap.report.source import Source
 
@@ -22,8 +25,6 @@ Source(selu, sigmoid, add, wave)
 
 # %%
 # ``add`` takes two arrays and can't be drawn as a curve. The others look like this:
-import jax
-import jax.numpy as jnp
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -196,8 +197,8 @@ jit_pays_on_few
 # %%
 # Now return to your guess. Compiled, ``wave`` was :measured:`wave_speedup than op by op` on a
 # million numbers, and :measured:`on_few` on ten thousand. Both times, :measured:`before` kernels
-# became :measured:`after`. If every kernel took the same time and nothing else took any, both
-# factors would be :measured:`by_kernels`. What else takes time?
+# became :measured:`after`. If only the number of kernels counted, both factors would be
+# :measured:`by_kernels`. What else takes time?
 #
 # Arithmetic remains to be done
 # -----------------------------
@@ -311,9 +312,9 @@ Table("Largest error, in units in the last place", headers, rows)
 
 # %%
 # Both columns show rounding errors, which needn't agree. Op by op, every intermediate result is
-# rounded to 32 bits before the next operation sees it. A compiled program keeps intermediate
-# results in registers, and may join a multiplication and an addition into one instruction that
-# rounds once. So compare compiled code with a tolerance, never with ``==``.
+# rounded to 32 bits. A compiled program may join a multiplication and an addition into one
+# instruction, which rounds once instead of twice, or rearrange a formula. So compare compiled code
+# with a tolerance, never with ``==``.
 #
 # Takeaway
 # --------

@@ -49,19 +49,22 @@ for name, loop in experiments.WAYS.items():
     found, _ = jax.jit(partial(loop, steps=100))(start)
     print(f"{name:16} off by {abs(np.asarray(found) - angle).max():.1e}")
 
+
 # %%
 # :func:`~jax.lax.scan` can do more than JAX's other loops: it collects in an array whatever a step
 # returns besides the state. Here it collects the angles of five pendulums, for twelve units of
 # time:
-import matplotlib.pyplot as plt
-
-
 def swing(state, _):
     state = pendulum.step(state)
     return state, state[0]
 
 
 last, course = jax.lax.scan(swing, experiments.start(5), length=1200)
+print("states:", last.shape, "angles:", course.shape)
+
+# %%
+import matplotlib.pyplot as plt
+
 plt.plot(pendulum.STEP * np.arange(1200), course)
 plt.title("The higher the start, the longer a swing")
 plt.xlabel("time")

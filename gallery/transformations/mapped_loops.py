@@ -11,7 +11,7 @@ This page shows what it does instead, what that costs, and when ``lax.map`` is t
 # %%
 # A loop of fixed length takes the batch along
 # --------------------------------------------
-# Here are the pendulum of :doc:`the page before </tutorials/transformations/loops>`, and a scan
+# Here are the pendulum of :doc:`the previous page </tutorials/transformations/loops>`, and a scan
 # that lets it swing for ten steps:
 from jaxcap.kernels import pendulum
 from jaxcap.report.source import Source
@@ -180,20 +180,20 @@ in_batches = results.speedup(
 # ``vmap`` was :measured:`one_upright than lax.map`, and batches of ten were
 # :measured:`in_batches than lax.map`.
 #
-# Two things decide: how much of the rectangle is useful, and how little a step of the whole batch
-# costs, compared with a step of each example alone. The second depends on the device. A GPU works
-# on many examples at once, and a single one leaves most of it idle. On a CPU, ``lax.map`` may run
-# inside the call, as a single kernel, whereas the mapped program runs on another thread and starts
-# several kernels in each round.
+# Two things decide which is better: the useful share of the rectangle, and how much cheaper one
+# step of the whole batch is than a separate step for each example. The second depends on the
+# device. A GPU works on many examples at once, and a single one leaves most of it idle. On a CPU,
+# ``lax.map`` may run inside the call, as a single kernel, whereas the mapped program runs on
+# another thread and starts several kernels in each round.
 #
 # If you can guess which examples will take long, sort them by that guess, and only then cut them
 # into batches. The examples of a batch are then done at about the same time.
 #
 # Takeaway
 # --------
-# Under ``vmap``, a loop of fixed length stays one loop. But where the examples decide what to do,
-# each of them pays for all: both branches of a ``cond`` run, and a ``while_loop`` goes on until the
-# last example is done.
+# Under ``vmap``, a loop of fixed length stays one loop. But if the examples disagree, all of them
+# pay: both branches of a ``cond`` run for every example, and a ``while_loop`` runs until the last
+# one is done.
 #
 # So ``lax.map`` is worth a try where examples differ widely, or where the device gains little from
 # taking them together. Measure it with and without a ``batch_size``. With similar examples,

@@ -67,8 +67,8 @@ print(exact)
 # -------------------------------------------
 # Adam, from `Optax <https://optax.readthedocs.io/en/latest/api/optimizers.html#optax.adam>`__,
 # keeps running averages of each gradient and of its square. A compiled step can't store them in an
-# object, because its Python code runs only when it is traced. So the averages are a second tree,
-# which ``init`` makes for you:
+# ordinary Python object, because its Python code runs only when it is traced. So the averages are a
+# second tree, which ``init`` makes for you:
 import optax
 
 optimiser = optax.adam(0.1)
@@ -282,8 +282,8 @@ print("packed:   ", kernels_compiled(packed_step, flat, flat), "kernels")
 
 # %%
 # Where there are as many kernels as leaves, XLA has merged none of them, and the device has to
-# start every one. If that is so for ``packed_step``, packing saves only JAX's own work for each
-# leaf of a call, and in return the compiler has all that cutting and joining to deal with.
+# start every one. Where ``packed_step`` has as many kernels as leaves, it saves only JAX's own work
+# for each leaf, and gives the compiler the cutting and joining to deal with.
 #
 # There are better ways to get by with fewer leaves. Layers of equal shape can share an array that
 # has an axis for the layers, which a ``scan`` then goes through, as on

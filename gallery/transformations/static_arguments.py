@@ -314,9 +314,8 @@ new_in_calls = int(float(f"{ratio:.1e}"))  # no more than two digits are known
 
 # %%
 # With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
-# :measured:`first_rolled` with ``fori_loop``. Yet even with a single step, where there is nothing
-# to unroll, a new static value means a compilation: the first call took as long as
-# :measured:`new_in_calls` calls with a known value.
+# :measured:`first_rolled` with ``fori_loop``. Even with a single step, a new static value compiles
+# again, and that call took as long as :measured:`new_in_calls` calls with a known value.
 #
 # Later calls are harder to guess. The compiler sees all steps of the unrolled program at once, and
 # there is no loop left to run:
@@ -435,9 +434,9 @@ padding_costs
 # Takeaway
 # --------
 # Make an argument static, or fill it in beforehand, if it decides what the program is: a shape, an
-# axis, or a switch between two methods. Leave it traced if it is a number to compute with. A call
-# with a new static value took as long as :measured:`new_in_calls` calls with a known one here, so
-# let new values be rare.
+# axis, or a switch between two methods. Leave it traced if it is a number to compute with. Let new
+# static values be rare: even with a single step to unroll, the first call with one took as long as
+# :measured:`new_in_calls` calls with a known one.
 #
 # Often you needn't make an argument static at all. Choose between two values with ``where`` or
 # ``cond``, let ``fori_loop`` or ``while_loop`` take the number of steps, and if lengths keep

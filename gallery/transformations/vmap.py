@@ -420,7 +420,7 @@ for name, vectors in {"before": pulls, "after": clipped}.items():
 print(f"{wrong / n:.2f} of the labels are wrong")
 
 # %%
-# If every label pulled equally hard, the shares would be that of the wrong labels in the data.
+# If all labels pulled equally hard, the wrong ones would have the share that they have of the data.
 # Clipping limits what any single example can do to the weights. That makes it the first half of
 # `training with differential privacy <https://arxiv.org/abs/1607.00133>`__, whose other half is to
 # add noise.

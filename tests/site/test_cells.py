@@ -42,6 +42,9 @@ def next_part() -> nodes.comment:
     ("code", "output", "summary"),
     [
         ("results.speedups(over='NumPy')", [TABLE], "table"),
+        ("elsewhere = experiment.run()\nelsewhere", [TABLE], None),
+        ("from jaxcap import elsewhere\nTable(elsewhere)", [TABLE], None),
+        ("elsewhere = 3\nshow(elsewhere)", [PLOT], "plot"),
         ("pays = claim(text, results, evidence)\npays", [CLAIM], "claim"),
         ("show(images)", [PLOT], "plot"),
         ("draw(results)", [PRINTED, OTHER_MACHINES], "plot"),

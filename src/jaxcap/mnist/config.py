@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-if TYPE_CHECKING:
-    from jaxcap.results.tables import Table
 
 
 class Settings(BaseModel):
@@ -83,14 +80,3 @@ def explain(error: ValidationError, label: Callable[[str], str] = str) -> str:
             expected = detail["msg"].removeprefix("Input ")
             mistakes.append(f"{label(name)} {expected}, got {detail['input']}")
     return "; ".join(mistakes)
-
-
-def table() -> Table:
-    """Return a table of the settings: default, limits and meaning of each."""
-    from jaxcap.results.tables import Table
-
-    rows = []
-    for name, field in Settings.model_json_schema()["properties"].items():
-        limits = f"{field['minimum']:.12g} to {field['maximum']:.12g}" if "minimum" in field else ""
-        rows.append((name, str(field["default"]), limits, field["description"]))
-    return Table("Settings of a training", ("setting", "default", "limits", "meaning"), rows)

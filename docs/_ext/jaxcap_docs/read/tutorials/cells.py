@@ -38,6 +38,8 @@ def output_of(cell: nodes.Element) -> Sequence[nodes.Node]:
 def fold_cells(doctree: nodes.document, quoted: Collection[str]) -> None:
     """Fold the code of cells that plot, tabulate, claim, or only prepare for that or for the prose.
 
+    A table's code stays if visible code below needs what it makes, such as the results themselves.
+
     Parameters
     ----------
     doctree
@@ -49,12 +51,18 @@ def fold_cells(doctree: nodes.document, quoted: Collection[str]) -> None:
         True: set(quoted),
         False: set(),
     }  # folded cells, and visible ones
+    needed: set[str] = set()  # by visible code below, from above
     for cell in reversed(cells_of(doctree)):
         code = ast.parse(cell.astext())
         result = _result(cell, code, quoted, used_by)
+        made = set(_made(code))
+        if result == "table" and made & needed:
+            result = None
         used_by[bool(result)].update(_used(code))
         if result:
             _fold(cell, result)
+        else:
+            needed = (needed | set(_used(code))) - made
 
 
 def _fold(cell: nodes.Element, result: str) -> None:
@@ -112,6 +120,17 @@ def _assigned(node: ast.AST) -> Iterator[str]:
     for target in node.targets if isinstance(node, ast.Assign) else ():
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
         yield from (part.id for part in parts if isinstance(part, ast.Name))
+
+
+def _made(code: ast.Module) -> Iterator[str]:
+    """Yield the names that a cell imports, defines or assigns."""
+    for node in ast.walk(code):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
 
 
 def _used(code: ast.Module) -> Iterator[str]:
