@@ -239,9 +239,9 @@ winograd_pays
 # What sets the limit?
 # --------------------
 # With fewer multiplications, are the products as fast? In the second convolution, Winograd's
-# products are thin. For eight images, the forward pass multiplies six matrices of 1,152 × 96 by six
-# of 96 × 64. In patches, there is one product of 4,608 rows with sums of 288 terms. How fast are
-# such products, beside the limit of this device?
+# products are thin. For eight images, the forward pass multiplies six matrices of 1,152 rows, and
+# each sum has 96 terms. With patches, it multiplies a single one of 4,608 rows, and each sum has
+# 288. How fast are such products, beside the limit of this device?
 import time
 
 import jax

@@ -357,7 +357,7 @@ worst = np.argsort(margin)[::-1][:20]
 worst = worst[predictions[worst] != labels[worst]]
 show(
     mnist.test.images[worst],
-    [f"{labels[i]} as {predictions[i]}" for i in worst],
+    [f"{labels[i]} → {predictions[i]}" for i in worst],
 )
 
 # %%

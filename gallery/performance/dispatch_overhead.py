@@ -75,16 +75,16 @@ small_is_slow
 # When does another thread take over?
 # -----------------------------------
 # Now read down a column. Where the time hardly changes with the size, you are looking at dispatch
-# alone. Here are the rows of JAX's arrays as a figure:
+# alone. Here are the rows of each library's own arrays as a figure:
 from jaxcap.report import figures
 
-dot = results.select(operation="dot", arrays="JAX")
+dot = results.select(operation="dot", arrays="its own")
 _ = figures.scaling(
     dot,
     x="size",
     over=experiments.NUMPY,
     about=experiments.JIT,
-    title="dot on JAX's arrays",
+    title="dot on each library's own arrays",
     xlabel="numbers in each array",
 )
 

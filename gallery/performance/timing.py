@@ -211,7 +211,7 @@ axes.errorbar(
     columns - 0.15, medians, errors, fmt="s", color=figures.INK, capsize=4
 )
 axes.plot([], [], "s", color=figures.INK, label="one process")
-span = {"color": figures.INK, "alpha": 0.3, "zorder": 0}
+span = {"color": figures.INK, "alpha": 0.15, "zorder": 0}
 axes.axhspan(first.low, first.high, label="first one's interval", **span)
 for end in (all_processes.low, all_processes.high):
     axes.axhline(end, color=figures.COLOURS[1], linestyle="--")

@@ -74,7 +74,10 @@ def draw(axes, timeline, title):
     for row, (begin, end) in zip(rows, timeline.executions):
         axes.barh(row, end - begin, left=begin, color="C0", height=0.5)
     returned = [call.returned_s for call in timeline.calls]
-    axes.plot(returned, rows, "D", color="C3", label="the call returned")
+    edge = {"markeredgecolor": figures.INK, "clip_on": False}
+    axes.plot(
+        returned, rows, "D", color="C3", label="the call returned", **edge
+    )
     axes.barh(0, 0, color="C0", label="the device works on it")
     axes.set(title=title, ylabel="call", yticks=rows)
     axes.set_ylim(len(timeline.calls) + 0.6, 0.4)

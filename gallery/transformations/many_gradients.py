@@ -187,8 +187,6 @@ jit_belongs_outside = claim(
         device=BEST,
     ),
 )
-outer_jit = on_cpu.speedup(gradients.JIT, over=gradients.OP_BY_OP)
-inner_jit = on_cpu.speedup(gradients.JIT, over=gradients.INNER_JIT)
 jit_belongs_outside
 
 # %%
@@ -198,6 +196,10 @@ jit_belongs_outside
 #
 # Takeaway
 # --------
+outer_jit = on_cpu.speedup(gradients.JIT, over=gradients.OP_BY_OP)
+inner_jit = on_cpu.speedup(gradients.JIT, over=gradients.INNER_JIT)
+
+# %%
 # Before you believe a comparison of libraries, ask whether each was used in the fastest way that
 # could be measured. For a thousand gradients on this page's CPU, JAX was
 # :measured:`headline than PyTorch's loop`, and

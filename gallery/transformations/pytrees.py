@@ -222,7 +222,11 @@ from jaxcap.report import figures
 
 results = experiments.PYTREES.run(budget_s=0.03)
 _ = figures.scaling(
-    results, x="leaves", over=ARRAY, title="One step, by number of leaves"
+    results,
+    x="leaves",
+    over=ARRAY,
+    about=LIST,
+    title="One step, by number of leaves",
 )
 
 # sphinx_gallery_thumbnail_number = 1

@@ -257,7 +257,8 @@ def test_a_call_returns_before_its_result_is_ready(results: ResultSet) -> None:
         )
         check_points(axes, "result is ready", ready)
         check_points(axes, "call returns", returned)
-    assert "jit returns after 100.0 µs of" in figure.get_suptitle().replace("\n", " ")
+    title = figure.get_suptitle().replace("\n", " ")
+    assert title.startswith("At the largest size, op by op returns long before its result is ready")
     assert figure.axes[-1].get_xlabel() == "size"
 
 

@@ -156,7 +156,9 @@ def test_lines_are_compared_at_a_place_that_is_named() -> None:
     with_others = both + (lines[2] + lines[3]).select(variant="scan")
     assert findings.of_times(with_others, x="size").startswith("At size 1,000, ")
     shorter = both + lines[2].select(variant="scan")
-    assert findings.of_times(shorter, x="size").startswith("At the largest size of each, ")
+    assert findings.of_times(shorter, x="size").startswith("At size 10, ")  # which both have
+    apart = lines[0] + lines[3]
+    assert findings.of_times(apart, x="size").startswith("At the largest size of each, ")
     assert findings.extremes("a", {"b": EQUAL, "c": UNSURE}, at="at size 10") == (
         "No clear difference from a at size 10"
     )
@@ -221,3 +223,16 @@ def test_sizes_in_words(number: float, words: str) -> None:
 )
 def test_large_sizes_in_few_digits(number: float, words: str) -> None:
     assert findings.in_words(number, digits=2) == words
+
+
+@pytest.mark.parametrize(
+    ("returned_s", "said"),
+    [
+        (0.4, "long before its result is ready"),
+        (0.7, "before its result is ready"),
+        (0.9, "when its result is ready"),
+    ],
+)
+def test_the_moment_of_a_return_is_told_by_that_of_the_result(returned_s: float, said: str) -> None:
+    returned, ready = (Estimate.from_runs([[s] * 6], unit="s") for s in (returned_s, 1.0))
+    assert findings.moment(returned, ready) == said

@@ -65,7 +65,7 @@ def prepare_chain(length: int) -> Variants:
 
 
 def prepare_growth(computation: str, size: int) -> Variants:
-    """Prepare a computation on arrays of ``size`` elements, for a product on square matrices."""
+    """Prepare a computation on arrays of ``size`` elements, which for a product are square matrices."""
     x = np.random.default_rng(0).standard_normal(size, dtype=np.float32)
     if computation == "matrix product":
         x = x.reshape(isqrt(size), -1)

@@ -30,7 +30,7 @@ _SHARED_ALIGNMENT = 64
 
 
 def prepare(question: str, size: int) -> Variants:
-    """Prepare calls that a common mistake in timing confuses, on arrays of ``size`` numbers or rows."""
+    """Prepare calls that are often mistaken for one another, on arrays of ``size`` numbers or rows."""
     variants: dict[str, Callable[[int], Variants]] = {
         PRODUCTS: prepare_products,
         COMPILING: prepare_compiling,

@@ -49,9 +49,9 @@ MEANINGS: Mapping[Conclusion, str] = {
         "The reverse: we are slower, even with the document's mistakes, although NumPy is not."
     ),
     Conclusion.OTHER_DEVICE: (
-        "The times differ, and by these rules no mistake explains it. Perhaps NumPy's times differ as "
-        "well; perhaps no time of NumPy was published for that computer; or its data sheet says that "
-        "it needs that long."
+        "The times differ, and by these rules no mistake explains it. NumPy's times may differ as well, "
+        "none may have been published for that computer, or its data sheet may explain the published "
+        "time."
     ),
     Conclusion.MISTAKE: (
         "The document made a mistake. If we repeat it, our time moves towards the published one, by "

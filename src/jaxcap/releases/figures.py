@@ -146,7 +146,7 @@ def claims(checked: Sequence[ClaimByRelease], names: Sequence[str]) -> Figure:
         ]
         figure.legend(handles=handles[::-1], loc="outside upper center", ncols=3)
     figure.set_label(
-        f"What became of {len(checked)} of the tutorials' claims under {len(names)} releases, from "
+        f"What became of {len(checked)} claims under {len(names)} releases, from "
         f"{names[0]} to {names[-1]}. "
         "The table below says the same"
     )

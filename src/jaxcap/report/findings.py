@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from jaxcap.results import Result, ResultSet
-from jaxcap.results.statistics import Estimate, Speedup
+from jaxcap.results.statistics import NO_DIFFERENCE, Estimate, Speedup
 
 #: Speed-ups by the position on an axis, in any order.
 Trend = Sequence[tuple[float, Speedup]]
@@ -80,14 +80,26 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
     elif least.verdict in {"undecided", most.verdict}:
         denied = [_is_denied(ordered[i][1]) for i in others]
         if most.verdict in verdicts[:-1]:
-            is_certain, where = any(denied), "every smaller one"
+            is_certain, where = (
+                any(denied),
+                f"every smaller {'number' if x.endswith('s') else 'one'}",
+            )
         else:
-            is_certain, where = all(denied), "smaller ones"
+            is_certain, where = all(denied), f"smaller {'numbers' if x.endswith('s') else 'ones'}"
         not_at = "not at" if is_certain else "not certainly at"
         text = f"{_with_factor(variant, over, most)} {at_last}, but {not_at} {where}"
     else:
         text = f"{_with_factor(variant, over, least)} {at_first}, but {verdict(most)} {at_last}"
     return " ".join(filter(None, (text, _caveat([least, most]))))
+
+
+def moment(returned: Estimate, ready: Estimate) -> str:
+    """Say when a call returns: long before its result is ready, before, or when it is."""
+    if 2 * returned.high < ready.low:
+        return "long before its result is ready"
+    if returned.value * NO_DIFFERENCE < ready.value:
+        return "before its result is ready"
+    return "when its result is ready"
 
 
 def extremes(over: str, speedups: Mapping[str, Speedup], *, at: str = "") -> str:
@@ -287,14 +299,16 @@ def _where(last: Sequence[Result], x: str) -> str:
 
 
 def _at_last(results: ResultSet, x: str | None) -> list[Result]:
-    """Return the results with the largest ``x`` of each line: all of them where there is no axis."""
-    lines: dict[str, Result] = {}
+    """Return the results at the largest ``x`` that all lines have, or else at the largest of each.
+
+    Where there is no axis, these are all results.
+    """
+    lines: dict[str, dict[float, Result]] = {}
     for result in results:
-        name = name_of(results, result, x)
-        earlier = lines.get(name)
-        if not (x and earlier and float(result.parameters[x]) < float(earlier.parameters[x])):
-            lines[name] = result
-    return list(lines.values())
+        place = float(result.parameters[x]) if x else 0.0
+        lines.setdefault(name_of(results, result, x), {})[place] = result
+    shared = set.intersection(*map(set, lines.values())) if lines else set()
+    return [line[max(shared or line)] for line in lines.values()]
 
 
 def _largest_difference(results: ResultSet) -> str:

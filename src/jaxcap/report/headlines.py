@@ -51,6 +51,8 @@ class Overtaking:
         What readers call the two.
     start
         The smallest value from which ``variant`` is faster, or None.
+    work
+        What both compute, such as ``"A polynomial"``; named first if given.
     """
 
     results: ResultSet
@@ -59,6 +61,7 @@ class Overtaking:
     over: str
     names: tuple[str, str]
     start: int | None
+    work: str = ""
 
     @property
     def sizes(self) -> list[int]:
@@ -73,6 +76,13 @@ class Overtaking:
     @property
     def finding(self) -> str:
         """Say who is ahead, and from where."""
+        if not self.work:
+            return self._finding()
+        preposition, _, rest = self._finding().partition(" ")
+        is_name = preposition in self.names
+        return f"{self.work}: {preposition if is_name else preposition.lower()} {rest}"
+
+    def _finding(self) -> str:
         name, other = self.names
         most = _count(self.sizes[-1])
         largest = f"{most} numbers"

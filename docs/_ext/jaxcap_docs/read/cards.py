@@ -6,6 +6,7 @@ import json
 from html import escape
 from pathlib import Path
 
+from bs4 import BeautifulSoup
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -23,10 +24,18 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-read", on_doctree_read)
 
 
-def note_answer(env: BuildEnvironment, page: str, answer: str) -> None:
+def note_answer(env: BuildEnvironment, page: str, answer: nodes.Node) -> None:
     """Note the first sentence of the landing page's answer to the question of a tutorial."""
     answers = _answers(env, env.docname)
-    sentence, end, _ = answer.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}").partition(". ")
+    parts = [
+        BeautifulSoup(text, "html.parser").get_text()
+        if isinstance(text.parent, nodes.raw)
+        else text
+        for text in answer.findall(nodes.Text)
+    ]
+    sentence, end, _ = (
+        "".join(parts).replace("'", "\N{RIGHT SINGLE QUOTATION MARK}").partition(". ")
+    )
     answers[page] = f"{sentence}{end.strip()}"
     env.metadata[env.docname][_KEY] = json.dumps(answers)
 

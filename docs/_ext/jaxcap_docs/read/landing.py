@@ -45,7 +45,9 @@ def overtaking(growth: ResultSet) -> Overtaking:
     results = growth.select(computation="polynomial")
     start = dispatch.crossover(results, dispatch.JIT, over=dispatch.NUMPY, x="size")
     names = ("JAX", "NumPy")
-    return Overtaking(results, "size", dispatch.JIT, dispatch.NUMPY, names, start)
+    return Overtaking(
+        results, "size", dispatch.JIT, dispatch.NUMPY, names, start, work="A polynomial"
+    )
 
 
 def timed_wrong(results: ResultSet) -> Mistakes:
@@ -77,7 +79,7 @@ SUBJECTS = (
         "performance/dispatch_overhead",
         dispatch.GROWTH.name,
         overtaking,
-        "A polynomial of degree ten, computed by NumPy and by a function that JAX compiled",
+        "Of degree ten, computed by NumPy and by a function that JAX compiled",
     ),
     Subject(
         "performance/timing",
@@ -157,5 +159,5 @@ class TutorialPath(SphinxDirective):
         minutes = nodes.inline(text=time, classes=["jaxcap-minutes"])
         shown = answer if page_records.load(page) else []
         if answer:
-            cards.note_answer(self.env, page, answer[0].astext())
+            cards.note_answer(self.env, page, answer[0])
         return nodes.list_item("", nodes.paragraph("", "", title, minutes), *shown)

@@ -10,7 +10,7 @@ from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 
 from jaxcap.experiments import catalogue
-from jaxcap.report.claims import Statement
+from jaxcap.report.claims import Claim, Statement
 from jaxcap.results.files import slug
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER
@@ -27,12 +27,13 @@ def tutorials_about(experiment: str) -> list[str]:
     ]
 
 
-def claims_about(experiment: str) -> Iterator[tuple[str, Statement]]:
-    """Yield the claims about an experiment, each with the tutorial that makes it."""
+def claims_about(experiment: str) -> Iterator[tuple[str, Claim]]:
+    """Yield the claims about an experiment as checked here, each with the tutorial that makes it."""
     for page in TUTORIALS:
-        if record := page_records.load(page):
-            statements = (claim.statement for claim in record.claims)
-            yield from ((page, s) for s in statements if s.experiment == experiment)
+        record = page_records.load(page)
+        if record and any(claim.statement.experiment == experiment for claim in record.claims):
+            checked = record.checked_claims()
+            yield from ((page, c) for c in checked if c.statement.experiment == experiment)
 
 
 def link_to_tutorial(page: str, env: BuildEnvironment) -> addnodes.pending_xref:

@@ -91,7 +91,7 @@ CLAIMS = (
     ),
     ReleaseClaim(
         "sorting 10,000 numbers takes longer in JAX than in NumPy",
-        "basics/jnp_and_numpy",
+        "transformations/indexing",
         ("sort of 10,000 numbers", NUMPY),
         ("sort of 10,000 numbers", JAX),
     ),

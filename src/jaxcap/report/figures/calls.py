@@ -88,8 +88,7 @@ def returns(
         log_axes(axes, series, limits=ends)
         axes.set_title(escape_math(name))
         ready, returned = (series[moment][-1][1] for moment in moments)
-        returns = f"{name} returns after {findings.quoted(returned)}"
-        words.append(f"{returns} of {findings.quoted(ready)}")
+        words.append(f"{name} returns {findings.moment(returned, ready)}")
         described.append(f"{name}, {describe_ends(x, series)}")
     below.supylabel(TIME, fontsize=STYLE["font.size"])
     figure.axes[-1].set_xlabel(escape_math(xlabel or x))

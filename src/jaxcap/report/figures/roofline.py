@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import cycle
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
@@ -54,7 +55,7 @@ def roofline(
     Parameters
     ----------
     ceilings
-        A line is drawn for each dtype.
+        A line is drawn for each dtype; where results are named, only for theirs.
     results_and_costs
         Results, each with the cost of a call. Results of other devices and those
         without floating-point operations are left out.
@@ -87,6 +88,10 @@ def roofline(
         )
         for result, cost in shown
     ]
+    if name and shown:
+        dtypes = {dtype(result) for result, _ in shown}
+        limits = {d: rate for d, rate in ceilings.flops_per_s.items() if d in dtypes}
+        ceilings = replace(ceilings, flops_per_s=limits)
     with plt.rc_context(STYLE):
         draw = _named if name else _in_panels
         figure = draw(ceilings, points, rates)
@@ -127,13 +132,12 @@ def _named(ceilings: Ceilings, points: Sequence[_Point], rates: Collection[float
     for point in sorted(points, key=attrgetter("rate")):
         fastest[point.name] = point
     for number, point in enumerate(sorted(fastest.values(), key=attrgetter("intensity"))):
-        same = [other for other in points if other.name == point.name]
-        share, lowest = max(other.share for other in same), min(other.rate for other in same)
+        share = max(other.share for other in points if other.name == point.name)
         # To the left and to the right by turns, because computations may do as much for each byte.
         left = number % 2 == 1
         axes.annotate(
             f"{escape_math(point.name)}\n{share:.0%}",
-            (point.intensity, (lowest * point.rate) ** 0.5),
+            (point.intensity, point.rate),
             xytext=(-9 if left else 9, 0),
             textcoords="offset points",
             ha="right" if left else "left",

@@ -81,7 +81,7 @@ def _busiest(releases: Releases) -> str:
         f"{name} ({worse[name]} for the worse, {better[name]} for the better)"
         for name, _ in (worse + better).most_common(BUSIEST)
     ]
-    return f"Most changes from one release to the next came with {', '.join(most)}."
+    return f"The releases with the most changes were {', '.join(most)}."
 
 
 def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
@@ -100,9 +100,9 @@ def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
     false_alarms = sum(change.is_change for change in compared)
     text = (
         f"JAX {releases.newest} was compared with itself in {len(compared)} benchmarks. The rules above "
-        f"call {false_alarms or 'none'} of these comparisons a change. Before the correction for their "
-        f"number, {below} had a p-value of at most {FALSE_SHARE:g}, where chance alone would give about "
-        f"{FALSE_SHARE * len(compared):.1f}. Half of the ratios lie within {100 * (typical - 1):.1f}% of 1."
+        f"call {false_alarms or 'none'} of these comparisons a change. Before correcting for multiple "
+        f"comparisons, {below} p-value{'s' * (below != 1)} of {len(compared)} came out at most "
+        f"{FALSE_SHARE:g}; chance alone would give about {FALSE_SHARE * len(compared):.1f}. Half of the ratios lie within {100 * (typical - 1):.1f}% of 1."
     )
     rows = [
         (

@@ -93,10 +93,12 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
         [_row(series) for series in all_series],
     )
     numbers = table_node(table), link_to_files(directive.env)
+    is_counted = all(series.is_exact for series in all_series)
+    source = "XLA counted in one process" if is_counted else "one process measured"
     return [
         raw_html(f"<p>{finding(releases, topic)}</p>"),
         raw_html(
-            "<p>In the plots, each dot is what one process measured, and the line joins the medians "
+            f"<p>In the plots, each dot is what {source}, and the line joins the medians "
             "of the releases. The dashed line is the newest release; a dotted one marks a change.</p>"
         ),
         *explanations(of_topic),
@@ -121,11 +123,10 @@ def finding(releases: Releases, topic: str) -> str:
     since = f"Between JAX {releases.names[0]} and {releases.newest}"
     sentences = []
     if not own and compared:
-        benchmarks = (
-            "the benchmark" if len(compared) == 1 else f"none of {len(compared)} benchmarks"
+        subject = {1: "the benchmark didn't change", 2: "neither benchmark changed"}.get(
+            len(compared), f"none of {len(compared)} benchmarks changed"
         )
-        changed = "didn't change clearly" if len(compared) == 1 else "changed clearly"
-        sentences.append(f"<strong>{since}, {benchmarks} {changed}.</strong>")
+        sentences.append(f"<strong>{since}, {subject} clearly.</strong>")
     elif own:
         better = sum(change.ratio < 1 for change in own)
         counts = {

@@ -21,6 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap.experiments import catalogue
 from jaxcap.measure.experiment import Experiment
 from jaxcap.report import figures, findings
+from jaxcap.report.claims import WORDS
 from jaxcap.report.exports import side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet, ResultTable
 from jaxcap.results.files import slug
@@ -244,10 +245,12 @@ def _similar_by_release(experiment: str, env: BuildEnvironment) -> list[nodes.in
 def _claims(experiment: str, env: BuildEnvironment) -> list[nodes.Node]:
     """List what is claimed on the grounds of an experiment."""
     items = []
-    for page, statement in links.claims_about(experiment):
-        row = links.link_to_row(page, statement, env, f"that {statement.text}")
-        made_in = [nodes.Text(", in "), links.link_to_claim(page, statement, env)]
-        items.append(nodes.list_item("", nodes.paragraph("", "", row, *made_in)))
+    for page, claim in links.claims_about(experiment):
+        row = links.link_to_row(page, claim.statement, env, f"that {claim.statement.text}")
+        made_in = links.link_to_claim(page, claim.statement, env)
+        outcome = nodes.Text(f": {WORDS[claim.outcome]} on this site")
+        item = nodes.paragraph("", "", row, nodes.Text(", in "), made_in, outcome)
+        items.append(nodes.list_item("", item))
     if not items:
         return []
     claims = nodes.bullet_list("", *items, classes=["jaxcap-claimed"])
