@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree as ET
 
 import pytest
-from jaxcap_docs.lessons import MOVED
+from jaxcap_docs.lessons import MOVED, PAGES, TOPICS
 from PIL import Image
 from playwright.sync_api import Browser
 from sites import ROOT, SMALL_URL, TUTORIALS, VERSIONS_URL, Read
@@ -59,6 +60,7 @@ def test_landing_page_needs_no_breadcrumbs(read_small: Read) -> None:
 
 def test_every_lesson_has_topics_that_list_it(read_small: Read) -> None:
     topics = read_small("topics")
+    assert set(chain.from_iterable(PAGES.values())) == set(TOPICS)
     pages = [*(f"tutorials/{name}" for name in TUTORIALS), *(f"exercises/{n}" for n in EXERCISES)]
     for page in pages:
         tags = read_small(page).select(".jaxcap-topics a")

@@ -66,6 +66,25 @@ PAGES = {
     "exercises/12_sharding": ("Several devices",),
     "measuring": ("Timing",),
 }
+# What each topic is about.
+TOPICS = {
+    "Arrays and NumPy": "What JAX's arrays share with NumPy's, where they part, and which library suits what.",
+    "Batches": "One function for many examples, without a loop in Python.",
+    "Compilation": "What is compiled, when it is compiled again, and what that saves and costs.",
+    "Debugging": "Tools that look inside a compiled program.",
+    "Dispatch": "What a call costs before anything is computed, and when it returns.",
+    "Gradients": "How they are computed, how far to trust them, and where they fail.",
+    "Memory": "What a program needs, what it copies, and how it can do with less.",
+    "Precision": "How many bits to compute in, and what rounding does to results.",
+    "PyTorch": "The same work in both libraries, compared fairly.",
+    "Random numbers": "Keys in place of a hidden state.",
+    "Several devices": "Splitting arrays and trainings among devices, and what these have to send.",
+    "Start-up": "What a process pays before its first result, and what can be kept for the next.",
+    "Threads": "How many cores a program uses, and how to limit them.",
+    "Timing": "How to measure JAX, and how far to trust the numbers.",
+    "Training": "From least squares to a network, on one device and on many.",
+    "Types": "What a type can say about a function or an array.",
+}
 # Pages that have moved, by the names that they had: an old address leads to the new one.
 MOVED = {"tutorials/basics/updates": "tutorials/transformations/updates"}
 # What to read before each tutorial, if it comes in the middle of the way: the last tutorials that it
@@ -167,7 +186,6 @@ EXERCISES = tuple(page for page in PAGES if page.startswith(EXERCISES_FOLDER))
 COMMANDS_PAGE = "command_line"
 SOLUTION = "Solution"  # the heading of sections that give a question's answer
 SECTIONS = tuple(dict.fromkeys(page.partition("/")[0] for page in TUTORIALS))
-TOPICS = sorted({topic for topics in PAGES.values() for topic in topics})
 
 
 def tutorial_of(script: str) -> str:

@@ -145,5 +145,6 @@ class Topics(SphinxDirective):
     def _section(self, topic: str) -> nodes.section:
         pages = [page for page, topics in PAGES.items() if topic in topics]
         anchor = nodes.make_id(topic)
-        content = nodes.title(text=topic), link_list(pages, self.env)
+        about = nodes.paragraph(text=TOPICS[topic])
+        content = nodes.title(text=topic), about, link_list(pages, self.env)
         return nodes.section("", *content, ids=[anchor], names=[anchor])

@@ -30,6 +30,7 @@ from jaxcap.results.statistics import Estimate
 from jaxcap.results.tables import Table
 from jaxcap_docs import image_files, page_records
 from jaxcap_docs.downloads import results_folder
+from jaxcap_docs.lessons import SECTIONS
 from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import (
     note_all_records,
@@ -57,6 +58,7 @@ from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 # Where the list of machines leaves their names and days for other pages.
 MACHINES = "jaxcap_machines"
 THUMBNAIL_WIDTH = 240  # in pixels
+OTHERS = "measured on no page of this build"
 # By experiment, the topic of the benchmarks that do the most similar work under many releases of JAX.
 RELEASE_TOPICS = {
     "asynchronous dispatch": "loops",
@@ -105,13 +107,21 @@ def _work(experiment: Experiment) -> str:
 
 
 class Experiments(SphinxDirective):
-    """List all experiments, each with a small plot and a line on what it measures."""
+    """List all experiments by the section of the tutorial that measures them, each with a small plot."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a list, with plots of those that some machine measured."""
+        """Return a list for each section, and one of experiments that no tutorial measured here."""
         note_all_results(self.env)
-        items = (self._item(name, experiment) for name, experiment in catalogue().items())
-        return [nodes.bullet_list("", *items, classes=["jaxcap-experiments"])]
+        grouped: dict[str, list[nodes.list_item]] = {section: [] for section in (*SECTIONS, OTHERS)}
+        for name, experiment in catalogue().items():
+            first, *_ = [*links.tutorials_about(name), OTHERS]
+            grouped[first.partition("/")[0]].append(self._item(name, experiment))
+        content: list[nodes.Node] = []
+        for section, items in grouped.items():
+            if items:
+                title = nodes.rubric("", section.capitalize())
+                content += [title, nodes.bullet_list("", *items, classes=["jaxcap-experiments"])]
+        return content
 
     def _item(self, name: str, experiment: Experiment) -> nodes.list_item:
         link = reference("doc", f"/{SECTION}/experiments/{slug(name)}", self.env)
