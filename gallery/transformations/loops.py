@@ -60,7 +60,7 @@ def swing(state, _):
 
 
 last, course = jax.lax.scan(swing, experiments.start(5), length=1200)
-print("states:", last.shape, "angles:", course.shape)
+print("angles:", course.shape)
 
 # %%
 import matplotlib.pyplot as plt

@@ -24,7 +24,7 @@ ROWS = "ol.jaxcap-path > li"
 UNCERTAIN = "too uncertain to compare with "
 # Not a measured number, but one that a page counted, computed or found.
 COUNTED = re.compile(r"^(counted|computed|found), measured ")
-INTERVAL = re.compile(r"95% interval ([\d.]+) to ([\d.]+), (\d+) processes")
+INTERVAL = re.compile(r"95% interval ([\d.,]+) to ([\d.,]+), (\d+) processes")
 
 
 def test_each_tutorial_has_a_numbered_row_in_reading_order(read: Read) -> None:
@@ -69,11 +69,10 @@ def test_landing_page_quotes_no_weak_number(html: Path, read: Read) -> None:
         if number.get_text().startswith("somewhere from "):  # its side is sure
             continue
         if not COUNTED.search(number["title"]):
-            ((low, high, processes),) = [
-                map(float, numbers) for numbers in INTERVAL.findall(number["title"])
-            ]
+            ((*ends, processes),) = INTERVAL.findall(number["title"])
+            low, high = (float(end.replace(",", "")) for end in ends)
             assert high <= 1.1 * QUOTABLE_SPREAD * low, number  # as rounded in the title
-            assert processes > 1, number
+            assert int(processes) > 1, number
 
 
 def test_findings_lead_to_their_tutorials_with_a_plot_for_each_theme(read: Read) -> None:
