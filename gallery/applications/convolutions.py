@@ -165,8 +165,8 @@ print(
 # multiplications. It pays because they are shared. In our second convolution, a whole row of pixels
 # with all their channels takes the place of a pixel, and a matrix takes the place of a weight. Rows
 # are transformed once for all features, and weights once for all images. (In the sums below, ``n``
-# is an image, ``t`` a tile, ``i`` a row (of a tile, the kernel or the output), ``x`` a column,
-# ``p`` a product, ``c`` a channel, ``f`` a feature, and ``j`` a column of the kernel.)
+# is an image, ``t`` a tile, ``x`` a column, ``p`` a product, ``c`` a channel, and ``f`` a feature. A
+# row of a tile, of the kernel or of the output is ``i``, and a column of the kernel is ``j``.)
 import jax.numpy as jnp
 
 

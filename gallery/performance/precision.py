@@ -210,8 +210,8 @@ allowed_for = f"{DRIFT:.0%}"
 #
 #    $ nox -s bench -- precision
 #
-# This prints the tables above in full, for the quiet and the busy machine, and replaces the file
-# that this page reads them from. The file comes with the package, so the page works when you
+# This prints the tables above in full, for the quiet and the busy machine. It also replaces the
+# file from which this page reads them. The file comes with the package, so the page works when you
 # download it, too.
 #
 # Takeaway

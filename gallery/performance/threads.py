@@ -88,7 +88,7 @@ Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 # -----------------------------
 # ``XLA_FLAGS`` holds flags for a whole process, and XLA `reads them when it starts
 # <https://docs.jax.dev/en/latest/xla_flags.html>`__. What happens if a name is misspelt, say
-# with the British *maths* for *math*?
+# with the British ``maths`` for ``math``?
 try:
     fresh.call(threads.usage, XLA_FLAGS="--xla_cpu_enable_fast_maths=true")
 except fresh.FreshProcessError as error:
