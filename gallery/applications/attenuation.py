@@ -77,8 +77,8 @@ print("limit of slope and offset:", calibration.least_squares_limit())
 # covariance of these data don't tell it. Deming's estimator asks for the ratio of the two sensors'
 # noise variances. It then looks for the line that is nearest to the points, with distances measured
 # in units of each sensor's noise. (With equal noise this is orthogonal distance regression.) You
-# find this ratio in data sheets, or by showing both sensors the same thing many times. Here,
-# the simulation knows it:
+# get it from the noise that the sensors' data sheets state, or by showing both sensors the same
+# thing many times. Here, the simulation knows it:
 Source(calibration.noise_ratio, calibration.deming)
 
 # %%
@@ -134,9 +134,9 @@ print("mean of Deming's slopes and offsets:", by_deming.mean(axis=0))
 # Which of the two is right?
 # --------------------------
 # Both are, for different questions. To correct more readings of this sensor, as widely spread as
-# these, take least squares, because it aims at the line of least error. But "towards the middle"
-# means the middle of *these* readings. To learn the law, or to correct readings with another
-# spread, take the estimator without the bias.
+# these, take least squares, because it aims at the line of least error. But least squares pulls
+# every reading towards the middle of *these* readings, which is wrong for others. To learn the law,
+# or to correct readings with another spread, take the estimator without the bias.
 #
 # (There is a shortcut. Nearly all of the noise is in the readings, as the ratio above says. So you
 # could have fitted a line that predicts the readings from the reference, and run it backwards, with

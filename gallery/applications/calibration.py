@@ -195,8 +195,8 @@ for dtype in ("float64", "float32"):
 
 # %%
 # In 64 bits, a search stops when the gradient is small enough, and the first number says how far
-# from the optimum that is. In 32 bits, rounding adds to it, and so do the differences: a forward
-# difference approximates the gradient half a step away, and the step has to be larger.
+# from the optimum that is. In 32 bits, rounding adds to this distance. So do the differences: a
+# forward difference gives the gradient half a step away, and in 32 bits that step has to be larger.
 #
 # Now compare the closed form with the true law, which is printed at the top. The best fit misses
 # it, so no search could have found it. Why that is has :doc:`a page of its own

@@ -30,7 +30,7 @@ print("slope and offset of least error:", exact)
 
 # %%
 # Of the three optimisers that look for this answer step by step, we take two. SciPy's estimates the
-# gradient: it takes a small step to the side in each parameter, and looks how much the error
+# gradient: it takes a small step to the side in each parameter, and sees how much the error
 # changes. JAX's computes the gradient with :func:`jax.grad`, and we compile the whole search:
 START = np.array([1.0, 0.0])
 fit_inside_jax = jax.jit(calibration.fit_by_jax)

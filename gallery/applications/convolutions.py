@@ -12,11 +12,11 @@ the limit. At the end is a list of what else we tried.
 # %%
 # Where does a step's time go?
 # ----------------------------
-# Much can be saved only where much is spent, so begin there. We cut a step of the network into its
-# layers. Each layer becomes two programs, one forward and one backward, and the update of the
-# weights is another. Four ways to train take turns at each program: *XLA's* own convolutions,
-# *patches* and *Winograd's* algorithm, which the next sections explain, and *PyTorch*. Where would
-# you expect most of the time to go?
+# You can save time only where the program spends it, so first find out where that is. We cut a step
+# of the network into its layers. Each layer becomes two programs, one forward and one backward, and
+# the update of the weights is another. Four ways to train take turns at each program: *XLA's* own
+# convolutions, *patches* and *Winograd's* algorithm, which the next sections explain, and
+# *PyTorch*. Where would you expect most of the time to go?
 from jaxcap.experiments.mnist import DEVICE, PATCHES, STEPS, WINOGRAD
 from jaxcap.experiments.mnist_layers import ALL, BACKWARD, FORWARD, LAYERS
 
@@ -165,8 +165,8 @@ print(
 # multiplications. It pays because they are shared. In our second convolution, a whole row of pixels
 # with all their channels takes the place of a pixel, and a matrix takes the place of a weight. Rows
 # are transformed once for all features, and weights once for all images. (In the sums below, ``n``
-# is an image, ``t`` a tile, ``x`` a column, ``p`` a product, ``c`` a channel, and ``f`` a feature. A
-# row of a tile, of the kernel or of the output is ``i``, and a column of the kernel is ``j``.)
+# is an image, ``t`` a tile, ``x`` a column, ``p`` a product, ``c`` a channel, and ``f`` a feature.
+# A row of a tile, of the kernel or of the output is ``i``, and a column of the kernel is ``j``.)
 import jax.numpy as jnp
 
 
@@ -278,10 +278,10 @@ for name, speed in speeds.items():
 
 # %%
 # The first two are the best of a hundred single calls. Winograd's algorithm halves the
-# multiplications. But where its products run at less than half of the limit, a direct convolution
-# at the limit would take no longer. A library can come close to it if it `makes code for each shape
-# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does, which
-# PyTorch calls for its convolutions on many CPUs.
+# multiplications. But if they run at half of the limit or less, nothing is gained: a direct
+# convolution at the limit would take no longer. A library can come close to it if it `makes code
+# for each shape <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN
+# does, which PyTorch calls for its convolutions on many CPUs.
 #
 # Is the gradient as fast in a loop?
 # ----------------------------------
@@ -334,8 +334,9 @@ Table(title, headers, rows)
 # you can name a reason to try them and a reason why they may fail. Numbers of 16 bits help where a
 # CPU multiplies them as they are; elsewhere, they are converted first. With fewer images at a time,
 # the products get small, and with more, the arrays leave the cache. Recomputing what the gradient
-# needs saves memory, but costs time. (XNNPACK is a library of kernels that XLA may use, and
-# *channels first* is the order in which a patch's numbers lie.)
+# needs saves memory, but costs time. (*Channels first* is the order in which a patch's numbers lie.
+# XNNPACK is a library of kernels. Where XLA gives its products to another library, as it may since
+# YNNPACK replaced it, that row shows chance alone.)
 #
 # Takeaway
 # --------

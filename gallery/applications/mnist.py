@@ -97,7 +97,8 @@ Source(model_torch.CNN)
 # (In Flax, the class that we train is ``jaxcap.mnist.model.CNN``. It has dropout, too, and options
 # by which the next pages exchange parts of it.)
 #
-# The two classes have the same layers. That proves nothing yet. Do they have the same parameters?
+# Apart from dropout, the two classes have the same layers. That proves nothing yet. Do they have
+# the same parameters?
 from jaxcap.mnist.train_flax import initial_weights
 
 in_flax = initial_weights(seed=0)

@@ -65,9 +65,9 @@ figures.headline(figure, finding, "A step of training", words)
 # %%
 # In JAX, all of this takes just two decisions. First, arrange the devices in a *mesh*, and give its
 # axes names; ours has one axis, ``"data"``. Second, say for each array how it lies on the mesh:
-# either it is split along an axis, or each device has a copy. The function itself stays as it was
-# for one device. In this loss and its gradient over such a mesh, where do you think the devices
-# will have to talk to each other?
+# either it is split along an axis, or each device has a copy. This loss stays as it was for one
+# device. (Our network needs one change, which is told below.) In this loss and its gradient over
+# such a mesh, where do you think the devices will have to talk to each other?
 from jaxcap.kernels import sharding
 
 Source(sharding.loss, sharding.by_compiler)
@@ -229,8 +229,8 @@ sharing_pays = claim(
 sharing_pays
 
 # %%
-# The title of the table names the devices. Eight devices on one CPU can show that a program is
-# right, but not how fast it would be on eight real ones.
+#  Eight devices on one CPU can show that a program is right, but not how fast it would be on eight
+# real ones.
 #
 # On a cluster, the scheduler makes the introductions
 # ---------------------------------------------------

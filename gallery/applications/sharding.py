@@ -49,8 +49,8 @@ print(jax.typeof(batch), "times", jax.typeof(matrix), "is")
 show_type(jnp.matmul, batch, matrix)
 
 # %%
-# By its examples, too: each device multiplies its own, and nothing has to be sent. With real
-# devices, :func:`jax.make_mesh` makes the mesh. Which mode does it choose?
+# The product is split by its examples, too: each device multiplies its own, so nothing has to be
+# sent. With real devices, :func:`jax.make_mesh` makes the mesh. Which mode does it choose?
 print(jax.make_mesh((1,), ("devices",)).axis_types)
 
 # %%
@@ -172,8 +172,8 @@ for way in (sharded_step.BATCH, sharded_step.UNITS):
 # ----------------------
 # If the batch is split, every device keeps a copy of all weights, and a large model may not fit. So
 # let each device keep a part of the weights, and collect the rest when they are needed. (This goes
-# by the names *FSDP* and `ZeRO <https://arxiv.org/abs/1910.02054>`__.) Again, it takes a line to
-# say so, the last:
+# by the names *FSDP* and `ZeRO <https://arxiv.org/abs/1910.02054>`__.) The call of
+# :func:`jax.reshard` in the last line says so:
 Source(sharded_step.loss_of_split_weights)
 
 # %%
@@ -246,7 +246,7 @@ held_by_batch = held[sharded_step.BATCH]
 held_by_weights = held[sharded_step.WEIGHTS]
 
 # %%
-# Three can decide how an array is split. In ``Auto`` mode, XLA does when it compiles. In
+# XLA, JAX or you can decide how an array is split. In ``Auto`` mode, XLA does when it compiles. In
 # ``Explicit`` mode, JAX does while it traces: it follows rules, writes the result into types, and
 # asks you where it has no rule. In a ``shard_map``, you do: you write the program of one device,
 # and JAX checks that results are as equal as you promise.

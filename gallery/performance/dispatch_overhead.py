@@ -217,8 +217,8 @@ for variant in chains.variants:
 
 # %%
 # Read the ratios as prices. Near a hundred, each sine costs a call of its own. Near one, you pay
-# for a single call, and one more sine hardly matters. A ratio in between means that some costs,
-# such as the call of the function around the chain, are paid once, and others for each sine.
+# for a single call, and one more sine hardly matters. In between, some costs are paid once, such as
+# the call of ``chain`` itself, and others for each sine.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,

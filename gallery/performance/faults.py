@@ -255,8 +255,9 @@ checks_cost = claim(
 checks_cost
 
 # %%
-# And the profiler of the :doc:`previous page </tutorials/performance/profiling>`? The table has a
-# single step with a trace around it, which is opened, closed and written to a file:
+# And the profiler of the :doc:`previous page </tutorials/performance/profiling>`? The table shows a
+# single step in a trace of its own, including the time to open the trace, close it and write its
+# file:
 once = results.select(tools=experiments.ONCE)
 once
 

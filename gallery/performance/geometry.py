@@ -232,8 +232,7 @@ systems.speedups(over="NumPy")
 
 # %%
 # ``jit`` can't speed up routines that were compiled long ago. Where it is behind, part of the
-# reason may be that each of JAX's steps adds a cost to that of the call. (If a note speaks of
-# *modes*, the same call took quite different times in different processes.)
+# reason may be that each of JAX's steps adds a cost to that of the call.
 #
 # Gradients need a test of their own
 # ----------------------------------

@@ -248,12 +248,13 @@ Table("Distance of the product from the identity", headers, rows)
 #
 # What JAX may round in float32
 # -----------------------------
-# If a product is close to its limit, no library can make it much faster. A format with fewer bits
-# might, because it raises the limit itself, where the device has instructions for them: compare the
-# formats in the list of limits above. The page on :doc:`fewer bits
-# </tutorials/performance/bits>` converts arrays to short formats. In a product of float32, JAX may
-# shorten the input by itself. NVIDIA's tensor cores multiply in TF32, which has the range of
-# float32 but only 10 bits of fraction in place of 23, and TPUs in bfloat16, which has 7.
+# If a product is close to its limit, no library can make it much faster. Fewer bits can raise the
+# limit itself, if the device has instructions for short numbers. The list of limits above shows
+# whether they do here. (The limit of bfloat16 is the best of two products, one of which keeps its
+# result in float32.) The page on :doc:`fewer bits </tutorials/performance/bits>` converts arrays to
+# short formats. In a product of float32, JAX may shorten the input by itself. NVIDIA's tensor cores
+# multiply in TF32, which has the range of float32 but only 10 bits of fraction in place of 23, and
+# TPUs in bfloat16, which has 7.
 #
 # A setting called ``precision`` decides whether JAX may do so, and the default favours speed. Pass
 # the setting to a call, or set it for a block with :func:`jax.default_matmul_precision`. How far

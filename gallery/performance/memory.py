@@ -150,9 +150,9 @@ columns = ("gradient", "by analysis", "by its process")
 Table("Temporaries and results of one call", columns, rows)
 
 # %%
-# The operating system also counts what the runtime and its threads touch meanwhile, of which the
-# compiler knows nothing. So expect the second number to be somewhat larger. If the excess is small,
-# or about the same in both rows, you can plan with the analysis.
+# The operating system also counts memory that the runtime and its threads use, which the compiler
+# doesn't know about. So expect the second number to be somewhat larger. If the excess is small, or
+# about the same in both rows, you can plan with the analysis.
 #
 # Remember less, and compute it again
 # -----------------------------------
@@ -170,8 +170,8 @@ print("and product:", remembered(with_product))
 Source(experiments.losses)
 
 # %%
-# Do they agree? And what do they compute? Each of a program's loops has its body in the text once,
-# so what we count there is for a single layer:
+# Do they agree? And what do they compute? The program's text contains the body of each loop only
+# once, so we count the operations of a single layer:
 ways = experiments.prepare(layers=4, width=8, batch=16)
 expected = ways[EVERYTHING]()[0]
 for name, way in ways.items():

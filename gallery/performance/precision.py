@@ -50,11 +50,12 @@ as_fast
 # a tool by the few questions of one build. We therefore repeated the comparison many times, first
 # on a quiet machine, and then while another process kept one of its cores busy.
 #
-# Three other tools got as much time as our own. ``timeit`` prints the best of several repeats.
-# PyTorch's ``Timer`` gives the median and the quartiles of its blocks. pyperf gives the mean and
-# the standard deviation over several processes, and compares functions with a t-test. Because
-# pyperf starts new processes for every function, it had time for only one question in a run, and
-# for fewer processes than its default. The others answered all questions.
+# Three other tools got as much time as our own. ``timeit`` prints the best of several repeats; as
+# its range, we took the smallest and the largest of them. PyTorch's ``Timer`` gives the median and
+# the quartiles of its blocks. pyperf gives the mean and the standard deviation over several
+# processes, and compares functions with a t-test. Because pyperf starts new processes for every
+# function, it had time for only one question in a run, and for fewer processes than its default.
+# The others answered all questions.
 #
 # Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
 # machine and on the day that the tables name. The first column counts false alarms. (Two of the
@@ -141,9 +142,9 @@ Table(f"Intervals of a time, quiet machine: {audit.where}", headers, rows)
 # price of that is their width. (pyperf compared each kernel with itself in a single run, so those
 # times have no next one.)
 #
-# In fairness, the other tools never promised this, and each of their questions came up in fewer
-# runs, so the next answer was further away. But users have little more than the range, quartiles or
-# standard deviation that a tool prints to judge whether two numbers differ.
+# In fairness, the other tools never promised this. Each of their questions also came up in fewer
+# runs, so more time passed before the next answer. But users have little more than such a range,
+# quartiles or a standard deviation to judge whether two numbers differ.
 #
 # The last figure shows how each tool answered one question, run by run, on the quiet machine. Pick
 # a panel, and see whether each interval contains the dot of the next run:

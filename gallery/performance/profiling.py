@@ -13,9 +13,9 @@ compiling again and again, and JAX can say why it does. Does the time go where y
 # -----------
 # Somebody measured the distances between a hundred places, and got some of them badly wrong. Where
 # are the places? Start anywhere, and move all points, step by step, until their distances agree
-# with the table. Small errors count by their square. Beyond a limit, an error counts only in
-# proportion to its size, so that wrong entries don't pull too hard. (Statisticians call this the
-# Huber loss.)
+# with the table. Small errors count by their square. Beyond a limit, the count grows only in a
+# straight line, so that wrong entries don't pull too hard. (Statisticians call this the Huber
+# loss.)
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
@@ -149,8 +149,8 @@ def timeline(step):
 
 # %%
 # The limit only has to say how large an error usually is. The mean says that, too. Is it quicker to
-# compute than the median? For each part, the table adds up the median times of its operations over
-# ten steps:
+# compute than the median? For each operation, we take the median over ten steps, and for each part,
+# we add up its operations:
 timelines = {
     "median": timeline(step),
     "mean": timeline(jax.jit(placement.step)),
@@ -184,10 +184,9 @@ Table("Operations of a step, in ms", columns, rows)
 # of ``limit``. A sort looks at each number many times, whereas a root, a loss or a mean looks at it
 # once.
 #
-# Both columns compute the same ``distances``. If the two times for this part differ, other work may
-# have got in the way of one profile, because a profile is a single look and has no interval. The
-# figure shows when each operation ran. In a gap between the bars, the device waits for Python to
-# make the next call:
+# Both columns compute the same ``distances``. If its two times differ, other work may have
+# disturbed one profile. A profile is a single look, without an interval. The figure shows when each
+# operation ran. In a gap between the bars, the device waits for Python to make the next call:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures

@@ -100,9 +100,9 @@ for name in chosen:
     print(f"{name:36} p = {p:.2g}")
 
 # %%
-# Return to your guesses. Where the p-value is large, the table gave you no reason to guess either
-# way. (The test compares logarithms because noise multiplies: a busy machine makes a program take
-# twice as long, not a second longer.)
+# Return to your guesses. Where the p-value is large, the table can't tell you whether your guess
+# was right. (The test compares logarithms because noise multiplies: a busy machine makes a program
+# take twice as long, not a second longer.)
 #
 # Does the test keep its promise? If nothing changed, a p-value of at most 0.05 should come up five
 # times in a hundred. The twin, which didn't change, puts that to the test:

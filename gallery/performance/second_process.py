@@ -188,9 +188,9 @@ Table("Medians by stage", ("stage", *starts), rows)
 # <https://github.com/jax-ml/jax/issues/38445>`__, because two hints for the optimiser count as
 # features there.
 #
-# Neither the cache nor the file saves the import, because only JAX, once it is imported, can look
-# for either. If the import takes most of the time that is left, start fewer processes, and let each
-# do more.
+# Neither saves the import, because JAX has to be imported before it can look for a cache or load a
+# file. If the import takes most of the time that is left, start fewer processes, and let each do
+# more.
 #
 # Has the start itself become shorter over the years? :doc:`/releases/topics/start-up` shows it
 # under dozens of releases.

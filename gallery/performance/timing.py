@@ -320,8 +320,8 @@ for label, some in ("memory kept", kept), ("the default", by_default):
 # Wrong and right times in one picture
 # ------------------------------------
 # Each row joins a wrong time with the right one. A cross to the left of its dot makes the code look
-# too fast, and a cross to the right too slow. In the rows of the weak opponent and of 64 bits, that
-# code is the opponent's, so a cross to the right flatters JAX.
+# too fast, and a cross to the right too slow. In two rows, the weak opponent and 64 bits, cross and
+# dot time JAX's opponent, so a cross to the right flatters JAX.
 #
 # (For the sent data and the allocator, which time is wrong depends on your question. We asked how
 # long JAX's computation takes. Mistakes 6 and 8 have no row: a single run is wrong by a different

@@ -3,10 +3,10 @@ Is indexing slow?
 =================
 
 An index can be an array, and then a single line reads or changes many elements. Such a line jumps
-about in memory, which no processor likes. There are two ways round it. One is for accelerators,
-which multiply matrices faster than they do anything else: write the line as a product with a matrix
-of ones and zeros. The other sorts first, so that what belongs together lies together. Is indexing
-so slow that either of them pays? And does the answer depend on the library?
+about in memory, which is slow on any processor. One way round it, meant for accelerators that excel
+at matrix products, is to multiply by a matrix of ones and zeros. Another is to sort first, so that
+what belongs together lies together. Is indexing so slow that either of them pays? And does the
+answer depend on the library?
 """
 
 # %%
@@ -152,10 +152,10 @@ def sums_by_sorting(values, groups, count):
 sums_by_sorting(values, groups, 3)
 
 # %%
-# No scatter is left. In its place are an ``argsort``, a gather and a ``cumsum``. That has a price
-# in accuracy, because the difference of two long running sums has lost digits. And what about time?
-# A scatter treats each index by itself. A sort can't, since a number's place depends on all the
-# others, so it has to look at each number several times.
+# No scatter is left. In its place are an ``argsort``, a binary search, gathers and a ``cumsum``.
+# That has a price in accuracy, because the difference of two long running sums has lost digits. And
+# what about time? A scatter treats each index by itself. A sort can't, since a number's place
+# depends on all the others, so it has to look at each number several times.
 #
 # Each library sorts in a way of its own. JAX's sort is `an operation of XLA
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while NumPy brings `a library

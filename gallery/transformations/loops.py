@@ -31,9 +31,9 @@ four = (
 Source(*four)
 
 # %%
-# All four loops should arrive at the same place, and so should a scan with ten steps in its body,
-# of which more below. As a check, NumPy takes the same steps in 64 bits, for two pendulums. One
-# starts almost straight down, and the other almost straight up:
+# All four loops should end in the same state. So should a fifth variant, which we explain below: a
+# scan with ten steps in its body. As a check, NumPy takes the same steps in 64 bits, for two
+# pendulums. One starts almost straight down, and the other almost straight up:
 from functools import partial
 
 import jax

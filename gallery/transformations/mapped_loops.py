@@ -191,9 +191,9 @@ in_batches = results.speedup(
 #
 # Takeaway
 # --------
-# Under ``vmap``, a loop of fixed length stays one loop. But if the examples disagree, all of them
-# pay: both branches of a ``cond`` run for every example, and a ``while_loop`` runs until the last
-# one is done.
+# Under ``vmap``, a loop of fixed length stays one loop. But where each example has a condition of
+# its own, all of them pay: both branches of a ``cond`` run for every example, even if all agree,
+# and a ``while_loop`` runs until the last one is done.
 #
 # So ``lax.map`` is worth a try where examples differ widely, or where the device gains little from
 # taking them together. Measure it with and without a ``batch_size``. With similar examples,

@@ -286,8 +286,8 @@ print("packed:   ", kernels_compiled(packed_step, flat, flat), "kernels")
 
 # %%
 # Where there are as many kernels as leaves, XLA has merged none of them, and the device has to
-# start every one. Where ``packed_step`` has as many kernels as leaves, it saves only JAX's own work
-# for each leaf, and gives the compiler the cutting and joining to deal with.
+# start every one. If ``packed_step`` needs at least as many kernels as there are leaves, packing
+# saves only JAX's own work for each leaf, and gives the compiler cutting and joining to do as well.
 #
 # There are better ways to get by with fewer leaves. Layers of equal shape can share an array that
 # has an axis for the layers, which a ``scan`` then goes through, as on
@@ -386,9 +386,9 @@ print(f"cached       {python_calls(cached, *examples):5}")
 # Whatever Python does for each array, it does in each call, however small or large the arrays are.
 # So it matters only if the device has little to compute, since otherwise Python's work is done
 # :doc:`while the device is still busy </tutorials/transformations/asynchronous_dispatch>`. The
-# developers of a server for large models
-# `found thousands of such Python calls <https://github.com/vllm-project/tpu-inference/pull/2615>`__
-# in each step, and now pass a tuple of arrays.
+# developers of a server for large models `found thousands of such Python calls
+# <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, and now pass a tuple of
+# arrays. They had already split their model: these were the calls that unwrap each ``Param``.
 #
 # Takeaway
 # --------

@@ -313,7 +313,7 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 #
 # A limit isn't a type
 # --------------------
-# The settings of a training have limits, and to a checker, a momentum is a ``float``, whether it is
+# Training settings have limits, but to a type checker a momentum is just a ``float``, whether it is
 # 0.9 or 9. But a class can state a limit beside the type, and check it when the program runs. The
 # :doc:`training </tutorials/applications/mnist>` on this site keeps its settings in such a class,
 # made with `pydantic <https://docs.pydantic.dev>`__. This is one of them::

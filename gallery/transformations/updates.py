@@ -89,8 +89,8 @@ add_to_total(3.0)
 print(total[...])
 
 # %%
-# Refs come with `rules <https://docs.jax.dev/en/latest/101/state.html#ref-restrictions>`__ about
-# who may share them. For instance, a compiled function can't return one.
+# Refs come with `restrictions <https://docs.jax.dev/en/latest/101/state.html#ref-restrictions>`__:
+# for instance, a compiled function can't return one.
 #
 # The time of a copy grows with the array
 # ---------------------------------------

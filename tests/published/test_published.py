@@ -283,7 +283,7 @@ def test_a_reference_that_we_lack_is_told_from_one_that_was_never_published() ->
     slower = result(SIMPLE, times(SIMPLE, 10))
     for value, lacks in (
         (SIMPLE, "but we have none of our own"),
-        (replaced(SIMPLE.number, reference_number=""), "No reference time from that computer"),
+        (replaced(SIMPLE.number, reference_number=""), "Nothing else was published"),
     ):
         assert lacks in assess(value, [recording(slower)]).reason
 

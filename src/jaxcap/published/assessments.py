@@ -56,9 +56,9 @@ MEANINGS: Mapping[Conclusion, str] = {
     Conclusion.MISTAKE: (
         "The document made a mistake. If we repeat it, our time moves towards the published one, by "
         f"{EXPLAINED_SHARE[0]:g} to {EXPLAINED_SHARE[1]:g} times the distance between the two on a "
-        "logarithmic scale. Or the published device would have to be more "
-        f"than {FACTOR:g} times better than its data sheet says. Or a computation of ours shows "
-        "the mistake."
+        "logarithmic scale. Two other things also count as proof: a "
+        f"time of less than 1/{FACTOR:g} of what the device's data sheet allows, or a computation of ours "
+        "that shows the mistake."
     ),
     Conclusion.NOT_COMPARABLE: (
         "The document omits what we would need to repeat the work, or we have not measured the "
@@ -198,11 +198,12 @@ def _assess_by_reference(
     """Tell a different library from a different device by what NumPy took on both computers."""
     ratio, mistaken = replication.reference_ratio, replication.mistaken_time
     if ratio is None:
-        lacks = "No reference time from that computer was published."
+        lacks = "Nothing else was published from which we could tell that computer from ours."
         if published.reference_number:
             lacks = "A time of NumPy was published for that computer, but we have none of our own."
         return Assessment(published, Conclusion.OTHER_DEVICE, lacks)
-    reference = f"NumPy took {ratio:.2f} times as long on that computer as on ours."
+    task, *_ = load()[published.reference_number].task.split(",")
+    reference = f"NumPy took {ratio:.2f} times as long for {task} on that computer as on ours."
     if not _is_near(ratio):
         return Assessment(published, Conclusion.OTHER_DEVICE, reference)
     if published_s > replication.correct_time.value:

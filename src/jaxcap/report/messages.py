@@ -101,7 +101,7 @@ def table(steps: Iterable[Step], caption: str) -> Table:
         ]
         rows.append((step.way, *map(_kilobytes, (*sizes, step.sent_bytes, step.held_bytes))))
     notes = (
-        "Below each kind of message: the size of the arrays that go through it, as a whole.",
+        "Under each kind of message is the total size of the arrays that it carries.",
         "On average, a device sends at least what the table says. The last column is its part of the arguments.",
     )
     return Table(caption, ("step", *KINDS, "sends", "holds"), rows, notes=notes)

@@ -32,7 +32,7 @@ MARKS: tuple[ReplayOutcome, ...] = ("reproduced", "smaller", "not seen", "undeci
 # What is said at the top of each group of issues, in the order of the groups.
 GROUPS: Mapping[ReplayStanding, str] = {
     "still there": "The newest release shows these slowdowns, some of them smaller than reported.",
-    "fixed": "An earlier release showed these slowdowns, and the newest doesn't.",
+    "fixed": "An earlier release showed these slowdowns. Under the newest, they are gone or much smaller.",
     "undecided": "Our measurements scatter too much to tell whether the newest release shows these.",
     "not seen": "No release clearly showed these slowdowns on this machine.",
     "not measured": "No recorded release lets us tell.",

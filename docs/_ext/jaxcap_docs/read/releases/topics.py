@@ -140,7 +140,7 @@ def finding(releases: Releases, topic: str) -> str:
         largest = max(own, key=lambda change: change.factor)
         sentences += [
             f"<strong>{since}, {listed(parts)}.</strong>",
-            f"The largest clear difference is that of {_link(largest)}, now {largest.words}.",
+            f"The benchmark that changed most is {_link(largest)}: it is now {largest.words}.",
         ]
     steps = [change for change in releases.changes if change.series.topic == topic]
     return " ".join([*sentences, _largest_step(steps)])
