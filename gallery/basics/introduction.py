@@ -145,8 +145,8 @@ _ = figures.bars(results, title="wave of a hundred thousand numbers")
 
 # %%
 # The column *time* says how long a call takes until its result is there, and *first call* includes
-# the compilation, which happens once. :doc:`How we measure </measuring>` explains the rest of the
-# table.
+# the compilation, which happens once. (Op by op, JAX compiles a small kernel for each operation, so
+# that first call is slow, too.) :doc:`How we measure </measuring>` explains the rest of the table.
 #
 # Were you close? The result depends on the machine, so this site states each conclusion as a
 # *claim*, and checks it against the results. The *interval* of a claim says where its number would

@@ -299,9 +299,8 @@ _ = figures.scaling(
 )
 
 # %%
-# What do NumPy's arrays cost JAX? Here are JAX's own arrays and NumPy itself, each compared with
-# JAX on NumPy's arrays. Where an interval includes 1, the measurement can't
-# tell the two apart:
+# What do NumPy's arrays cost JAX? The table compares two ways with JAX on NumPy's arrays: JAX on
+# its own arrays, and NumPy. Where an interval includes 1, the measurement can't tell the two apart:
 verdicts = {
     size: results.speedup(
         product.JAX_ARRAYS, over=product.JAX_ON_NUMPY, size=size
@@ -309,7 +308,7 @@ verdicts = {
     for size in sorted({result.parameters["size"] for result in results})
 }
 noticed = [f"{n:,}" for n, word in verdicts.items() if word == "faster"]
-handing_over = "took too little time to measure at any of these sizes"
+handing_over = "took no time that these measurements could tell from noise"
 if noticed:
     handing_over = f"took measurable time at {' and '.join(noticed)} rows"
 results.speedups(over=product.JAX_ON_NUMPY)

@@ -376,8 +376,8 @@ batch_pays
 # apart. Of the two batches, which make one call each, the stream's was
 # :measured:`stream_batch than the split`.
 #
-# The price of keys matters in a loop whose steps do little else. If its steps do a lot, choose the
-# way that is easiest to get right.
+# The price of keys matters only in a loop whose steps do little else. Otherwise, choose the way
+# that is easiest to get right.
 #
 # Takeaway
 # --------

@@ -61,8 +61,8 @@ in_step = record_timeline(next_product, matrix, calls=6, awaited=True)
 
 # %%
 # In the picture, each row is a call. A diamond marks when the call returned. The bar shows when the
-# device could have been working: from when the call was made and its input was ready until the
-# result was.
+# device could have been working. It starts once the call was made and its input was ready, and ends
+# when the result was ready.
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -238,9 +238,9 @@ for rows in sorted({result.parameters["size"] for result in by_size}):
 # %%
 # The border was at a thousand flops when we read XLA's source. A product with more is handed over.
 # (While it takes no longer than the hand-over, you may not see that: the call returns just before
-# the result is there.) If XLA counts no flops in the cosines, they pass for a small computation on
-# a CPU, however many there are. None of this is guaranteed, and the next version of JAX may draw
-# the border elsewhere. So even if a call has always waited so far, don't rely on it. On a GPU,
+# the result is there.) A program that has no flops by this count passes for a small computation on
+# a CPU, however many cosines it takes. None of this is guaranteed, and the next version of JAX may
+# draw the border elsewhere. So even if a call has always waited so far, don't rely on it. On a GPU,
 # expect every call to return early.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to

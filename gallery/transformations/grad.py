@@ -227,11 +227,11 @@ figures.label_ends(plt.gca())
 
 # %%
 # Each line is a V, except that the one in 32 bits levels off where the step is too short to change
-# 3. To the right of its best step, the curve bends away: the error grows with the step if the
-# difference goes forward, and with its square if it is central. To the left, rounding takes over.
-# So even the best step costs digits, and because there are few to spare in 32 bits, gradients are
-# checked in 64. A rule of thumb for the central step is the cube root of *machine epsilon*, the gap
-# between 1 and the next number. Compare it with the best step:
+# 3. To the right of the best step, what counts is how ``wave`` bends: the error of a forward
+# difference grows with the step, and that of a central one with its square. To the left, rounding
+# takes over. So even the best step costs digits, and because there are few to spare in 32 bits,
+# gradients are checked in 64. A rule of thumb for the central step is the cube root of *machine
+# epsilon*, the gap between 1 and the next number. Compare it with the best step:
 central = errors["central, 64 bits"]
 best_step = f"{steps[central.argmin()]:.1e}"
 best_error = f"{central.min():.1e}"

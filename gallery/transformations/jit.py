@@ -12,9 +12,9 @@ the time that compiling takes, and digits that may change.
 # Four functions that take each number by itself
 # ----------------------------------------------
 # To work out what a compiler can save, we need functions whose cost is easy to reason about. These
-# four take each number of an array by itself, so they could hardly be simpler. ``selu`` and
-# ``sigmoid`` come from neural networks, ``wave`` you know from the introduction, and ``add``
-# combines a sum with an exponential.
+# four treat every number of an array by itself, so it is easy to count what each number needs.
+# ``selu`` and ``sigmoid`` come from neural networks, ``wave`` you know from the introduction, and
+# ``add`` combines a sum with an exponential.
 import jax
 import jax.numpy as jnp
 

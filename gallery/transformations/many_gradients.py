@@ -86,10 +86,10 @@ Table("What is left for Python", headers, rows)
 # %%
 # Without ``jit``, every call runs your Python function again, with ``grad`` and ``vmap`` following
 # each step, and dispatches each operation by itself. With ``jit`` inside, a single operation is
-# left, but ``vmap`` is still Python, which wraps the arguments in each call and looks up what that
-# operation becomes for a whole array. With ``jit`` around everything, a call goes straight to the
-# compiled program, which is why the usual advice is to put ``jit`` on the outside. (Op by op, JAX
-# also computes the value of ``wave``, only to drop it. XLA removes what nobody uses.)
+# left. But ``vmap`` still runs in Python: in each call, it wraps the arguments and looks up what
+# that operation becomes for a whole array. With ``jit`` around everything, a call goes straight to
+# the compiled program, which is why the usual advice is to put ``jit`` on the outside. (Op by op,
+# JAX also computes the value of ``wave``, only to drop it. XLA removes what nobody uses.)
 #
 # Six ways to a thousand gradients
 # --------------------------------
@@ -159,10 +159,10 @@ larger = "the loop" if loop_cost.value > fair.value else "the library"
 
 # %%
 # The headline would be the first row: JAX was :measured:`headline than PyTorch's loop`. That factor
-# is the product of the other two, but for noise. One is what PyTorch itself gains without its loop,
-# and the other is what JAX gains over PyTorch without it. Here, the larger of the two is owed to
-# :measured:`larger`. The number to quote is the last row, with its conditions (a thousand points, a
-# CPU, PyTorch uncompiled), because it says something about both libraries:
+# is the product of the other two, but for noise. The second row is what PyTorch gains by dropping
+# its loop, and the third is what JAX gains over PyTorch once the loop is gone. Here, the larger of
+# the two is owed to :measured:`larger`. The number to quote is the last row, with its conditions (a
+# thousand points, a CPU, PyTorch uncompiled), because it says something about both libraries:
 from jaxcap.report.claims import BEST, claim, speedup_of
 
 jax_is_faster = claim(

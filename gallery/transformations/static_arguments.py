@@ -161,8 +161,9 @@ for num_loops in (1_000_000, 1_000_000, 999_999, 1_000_000):
 # Static arguments must be hashable
 # ---------------------------------
 # JAX can trace numbers, arrays, and nests of them. Anything else, such as a string, or an object of
-# a class that isn't registered as a pytree, has to be static. Because JAX looks up the program for
-# a static value in a dictionary, the value needs a hash, and a list has none:
+# a class that isn't registered as a pytree, can't be traced: make it static, or fill it in
+# beforehand. Because JAX looks up the program for a static value in a dictionary, the value needs a
+# hash, and a list has none:
 total = jax.jit(jnp.sum, static_argnames="axis")
 matrix = jnp.ones((2, 3))
 try:

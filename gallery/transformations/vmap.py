@@ -420,10 +420,10 @@ for name, vectors in {"before": pulls, "after": clipped}.items():
 print(f"{wrong / n:.2f} of the labels are wrong")
 
 # %%
-# If all labels pulled equally hard, the wrong ones would have the share that they have of the data.
-# Clipping limits what any single example can do to the weights. That makes it the first half of
-# `training with differential privacy <https://arxiv.org/abs/1607.00133>`__, whose other half is to
-# add noise.
+# If every label pulled equally hard, the wrong ones would have the same share of the total length
+# as of the data. Clipping limits what any single example can do to the weights. That makes it the
+# first half of `training with differential privacy <https://arxiv.org/abs/1607.00133>`__, whose
+# other half is to add noise.
 #
 # Takeaway
 # --------

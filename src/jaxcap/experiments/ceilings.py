@@ -28,6 +28,7 @@ from jaxcap.results.ceilings import (
 
 DTYPES = ("float32", "float64")
 REDUCED, TF32 = "bfloat16", "tf32"
+LONG_RESULT = "JAX, result in float32"
 
 
 def prepare(limit: str, dtype: str, size: int, device: str) -> Variants:
@@ -79,7 +80,7 @@ def _prepare_product(dtype: str, rows: int, target: jax.Device) -> Variants:
     by_jax = partial(matmul, on_device, on_device)
     if dtype == REDUCED:  # to round the result to so few bits may take longer than the product
         unrounded = jax.jit(partial(jnp.matmul, preferred_element_type=jnp.float32))
-        return {"JAX": by_jax, "JAX, result in float32": partial(unrounded, on_device, on_device)}
+        return {"JAX": by_jax, LONG_RESULT: partial(unrounded, on_device, on_device)}
     if target.platform != "cpu" or dtype not in DTYPES:
         return {"JAX": by_jax}
     return {"NumPy": partial(np.matmul, x, x), "JAX": by_jax}
