@@ -571,6 +571,8 @@ def test_the_chart_draws_and_counts_what_was_measured(
     ]
     drawn = sum(len(np.asarray(line.get_xdata())) for line in points)
     assert drawn == sum(bool(each.replications) for each in assessments)
+    subject = axes.get_title(loc="left").replace("\n", " ")
+    assert subject == f"The {drawn} of them that are times we could measure"
     assert len({(line.get_color(), line.get_marker()) for line in points}) == len(seen)
     plt.close(plot)
 

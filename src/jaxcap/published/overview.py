@@ -25,12 +25,14 @@ def chart(assessments: Sequence[Assessment]) -> Figure:
         f"Of {len(assessments)} published values, {counts[Conclusion.REPRODUCED]} are reproduced, "
         f"and {counts[Conclusion.MISTAKE]} contain a mistake"
     )
+    drawn = sum(bool(a.published.time_s and a.replications) for a in assessments)
     return figures.scatter(
         [_group(conclusion, assessments) for conclusion in Conclusion],
         factor=FACTOR,
         xlabel="published time of a call (lower is better)",
         ylabel="our time of a call (lower is better)",
         finding=finding,
+        subject=f"The {drawn} of them that are times we could measure",
     )
 
 

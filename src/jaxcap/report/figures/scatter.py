@@ -46,7 +46,13 @@ class Group:
 
 
 def scatter(
-    groups: Sequence[Group], *, factor: float, xlabel: str, ylabel: str, finding: str
+    groups: Sequence[Group],
+    *,
+    factor: float,
+    xlabel: str,
+    ylabel: str,
+    finding: str,
+    subject: str = "",
 ) -> Figure:
     """Draw groups of points on logarithmic axes, and a band where times differ by up to ``factor``.
 
@@ -76,7 +82,7 @@ def scatter(
             axis.set_major_formatter(EngFormatter(unit="s"))
         axes.set_xlabel(xlabel)
         axes.set_ylabel(ylabel)
-        headline(figure, finding)
+        headline(figure, finding, subject)
     return figure
 
 
