@@ -41,7 +41,7 @@ MOST_LINES = 12
 LONGER = {
     "asynchronous_dispatch": 17,
     "convergence": 13,
-    "geometry": 15,
+    "geometry": 16,
     "grad": 15,
     "memory": 14,
     "messages": 14,

@@ -135,7 +135,7 @@ for left, name in (128, "first matrix"), (348, "second"), (488, "batch"):
     axes.text(left, -30, name, ha="center")
 axes.set(xlim=(-130, 540), ylim=(930, -110))
 axes.axis("off")
-finding = "Split weights leave no device a full copy"
+finding = "With split weights, a device has a part of everything"
 words = "It has all of an array, or an eighth of its rows or columns"
 figures.headline(figure, finding, "What one of eight devices has", words)
 

@@ -74,9 +74,10 @@ for row, moved in enumerate(cases.values()):
         axes.plot([ratio.low, ratio.high], [row, row], color=colour)
         axes.plot(ratio.value, row, "o", color=colour)
 axes.axvline(1, color=figures.INK, linestyle="--")
-axes.set_yticks(range(len(cases)), [f"{name}, {n}" for name, n in cases])
+axes.set_yticks(range(len(cases)), [f"{name}, {n:,}" for name, n in cases])
 axes.invert_yaxis()
 axes.set(xscale="log", xlabel=f"times as fast as {today} (higher is better)")
+axes.xaxis.set_major_formatter("{x:g}")
 finding = f"With jit, {gained} of {compared} cases gain, and {lost} lose"
 figures.headline(figure, finding, "Moved to jnp or to jit, with intervals")
 for variant, colour in figures.palette(("jnp", "jit")).items():

@@ -71,6 +71,15 @@ def test_titles_of_few_processes_do_not_deny_a_change(tmp_path: Path) -> None:
     assert finding(releases, MODES) == "too few processes to be certain of a change"
 
 
+def test_where_few_releases_have_a_label_those_that_changed_most_do() -> None:
+    _, axes = plt.subplots()
+    names = [f"0.4.{number}" for number in range(10)]
+    figures._label_releases(axes, names, 5, first=["0.4.4", "0.4.5", "0.3.0"])
+    shown = [label.get_text() for label in axes.get_xticklabels()]
+    assert shown == ["0.4.1", "0.4.4", "0.4.7", "0.4.9"]
+    plt.close()
+
+
 def test_heat_map_names_all_benchmarks_and_releases(releases: Releases) -> None:
     figure = figures.heat_map(releases)
     axes = figure.axes[0]

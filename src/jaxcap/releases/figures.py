@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from math import log2, nan
 from textwrap import fill
@@ -57,7 +58,8 @@ def heat_map(releases: Releases) -> Figure:
         cells = axes.pcolormesh(
             ratios, cmap=colours, vmin=-reach, vmax=reach, edgecolor="none", rasterized=True
         )
-        _label_cells(axes, [each.benchmark for each in series], names)
+        busiest = Counter(change.after for change in releases.changes).most_common()
+        _label_cells(axes, [each.benchmark for each in series], names, [n for n, _ in busiest])
         _separate_topics(axes, series)
         _draw_scale(figure, axes, cells, releases.newest)
     figure.set_label(
@@ -99,11 +101,13 @@ def _draw_scale(figure: Figure, axes: Axes, cells: QuadMesh, newest: str) -> Non
     bar.outline.set_visible(False)
 
 
-def _label_cells(axes: Axes, rows: Sequence[str], names: Sequence[str]) -> None:
-    """Name the rows of a map from top to bottom, and its columns by releases."""
+def _label_cells(
+    axes: Axes, rows: Sequence[str], names: Sequence[str], first: Iterable[str] = ()
+) -> None:
+    """Name the rows of a map from top to bottom, and its columns by releases, some of them ``first``."""
     axes.invert_yaxis()
     axes.set_yticks(np.arange(len(rows)) + 0.5, [escape_math(row) for row in rows])
-    _label_releases(axes, names, 22, offset=0.5, rotation=90)
+    _label_releases(axes, names, 22, first=first, offset=0.5, rotation=90)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
 
@@ -200,7 +204,9 @@ def course(
         axes.set_ylabel(f"{series.quantity}\n(lower is better)")
         marks = "dotted: a certain change, " if changes else ""
         axes.set_xlabel(f"release of JAX ({marks}dashed: as under {measured[-1]})")
-        _label_releases(axes, names, 12, rotation=45, ha="right")
+        by_size = sorted(changes, key=lambda change: change.factor, reverse=True)
+        changed = [change.after for change in by_size]
+        _label_releases(axes, names, 12, first=changed, rotation=45, ha="right")
         axes.set_xlim(-0.5, max(len(names) * 1.12, len(names) + 0.2) - 0.5)
         axes.grid(axis="x", visible=False)
         axes.hlines(last, 0, x[-1], color=GRID, linewidth=0.8, linestyle="--")
@@ -283,11 +289,23 @@ def _course_of(series: Series, changes: Sequence[ReleaseChange]) -> str:
 
 
 def _label_releases(
-    axes: Axes, names: Sequence[str], most: int, *, offset: float = 0.0, **style: Any
+    axes: Axes,
+    names: Sequence[str],
+    most: int,
+    *,
+    first: Iterable[str] = (),
+    offset: float = 0.0,
+    **style: Any,
 ) -> None:
-    """Name at most ``most`` releases below an axis, always including the newest."""
+    """Name about ``most`` releases below an axis: the newest, those that come ``first``, and others."""
     step = -(-len(names) // most)
-    shown = range((len(names) - 1) % step, len(names), step)
+    regular = range((len(names) - 1) % step, len(names), step)
+    places = {name: place for place, name in enumerate(names)}
+    shown: list[int] = []
+    for place in (len(names) - 1, *(places[n] for n in first if n in places), *regular):
+        if all(abs(place - other) >= step for other in shown):
+            shown.append(place)
+    shown.sort()
     axes.set_xticks([n + offset for n in shown], [names[n] for n in shown], **style)
 
 
