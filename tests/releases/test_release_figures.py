@@ -54,7 +54,7 @@ def test_a_title_names_a_regression_that_its_changes_do_not_explain(releases: Re
     assert figures.finding(measured, [change] * 2, regression).endswith(f"; now {slower}")
     small_step = replace(change, ratio=1.5)
     title = figures.finding(measured, [small_step], regression)
-    assert title == f"50% slower since 0.4.33; now {slower}"
+    assert title == f"1.50 times slower since 0.4.33; now {slower}"
     figure = figures.course(measured, [], NAMES, so_far=regression)
     assert any(slower in text.get_text() for text in figure.findobj(Text))
 

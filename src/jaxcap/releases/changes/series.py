@@ -180,10 +180,10 @@ class ReleaseChange:
         if self.ratio == 1:
             return "the same"
         direction = worse if self.ratio > 1 else better
-        if self.factor < 2:
-            share = self.ratio - 1 if self.ratio > 1 or exact else 1 / self.ratio - 1
-            return f"{100 * abs(share):.0f}% {direction}"
-        return f"{self.factor:.{1 if self.factor < 10 else 0}f} times {direction}"
+        if exact and self.factor < 2:
+            return f"{100 * abs(self.ratio - 1):.0f}% {direction}"
+        places = 2 if self.factor < 2 else int(self.factor < 10)
+        return f"{self.factor:.{places}f} times {direction}"
 
     @property
     def interval(self) -> str:
