@@ -155,8 +155,8 @@ Table("Share of what the device can do", ("task", *names), rows)
 # came from a cache.
 #
 # The product has no such excuse, because its limit was measured with a product. But the limit comes
-# from the fastest call of all, whereas the table shows typical calls, some of them slowed by other
-# work.
+# from the best call of all, whereas the table shows typical calls, some of which other work has
+# delayed.
 #
 # A *roofline* shows, in one picture, how close each task with floating-point arithmetic comes to
 # its limit. A task under its slope is limited by memory, and a task under its flat part by

@@ -68,6 +68,8 @@ from jaxcap.results.audit import BUSY, JAXCAP, LOADS, QUIET, TOOLS, recorded
 from jaxcap.results.tables import Table
 
 audit = recorded()
+
+# %%
 rows = []
 for tool in TOOLS:
     raised = reliability.false_alarms(audit, tool, QUIET)

@@ -82,11 +82,13 @@ def profile(step):
 
 
 # %%
+events = list(profile(step))
+
+# %%
 from collections import Counter
 
 from jaxcap.results.tables import Table
 
-events = list(profile(step))
 counts = Counter(thread for thread, *_ in events)
 ran = Counter(thread for thread, operation, *_ in events if operation)
 rows = [

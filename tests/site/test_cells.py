@@ -43,7 +43,7 @@ def next_part() -> nodes.comment:
     [
         ("results.speedups(over='NumPy')", [TABLE], "table"),
         ("elsewhere = experiment.run()\nelsewhere", [TABLE], None),
-        ("from jaxcap import elsewhere\nTable(elsewhere)", [TABLE], None),
+        ("from jaxcap import elsewhere\nTable(elsewhere)", [TABLE], "table"),
         ("elsewhere = 3\nshow(elsewhere)", [PLOT], "plot"),
         ("pays = claim(text, results, evidence)\npays", [CLAIM], "claim"),
         ("show(images)", [PLOT], "plot"),

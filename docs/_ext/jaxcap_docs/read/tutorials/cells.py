@@ -38,7 +38,7 @@ def output_of(cell: nodes.Element) -> Sequence[nodes.Node]:
 def fold_cells(doctree: nodes.document, quoted: Collection[str]) -> None:
     """Fold the code of cells that plot, tabulate, claim, or only prepare for that or for the prose.
 
-    A table's code stays if visible code below needs what it makes, such as the results themselves.
+    Code that shows results as they are stays if visible code below needs what it makes.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def fold_cells(doctree: nodes.document, quoted: Collection[str]) -> None:
         code = ast.parse(cell.astext())
         result = _result(cell, code, quoted, used_by)
         made = set(_made(code))
-        if result == "table" and made & needed:
+        if result == "table" and made & needed and not _tabulates(code):
             result = None
         used_by[bool(result)].update(_used(code))
         if result:
@@ -95,8 +95,15 @@ def _result(
 
 
 def _draws(code: ast.Module) -> bool:
-    calls = (node for node in ast.walk(code) if isinstance(node, ast.Call))
-    return any(ast.unparse(call.func).startswith(DRAWING) for call in calls)
+    return any(name.startswith(DRAWING) for name in _called(code))
+
+
+def _tabulates(code: ast.Module) -> bool:
+    return "Table" in _called(code)
+
+
+def _called(code: ast.Module) -> set[str]:
+    return {ast.unparse(node.func) for node in ast.walk(code) if isinstance(node, ast.Call)}
 
 
 def _prepared(code: ast.Module) -> set[str]:
