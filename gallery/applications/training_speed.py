@@ -124,7 +124,7 @@ _ = figures.waterfall(
         WINOGRAD: PATCHES,
         SCAN_WINOGRAD: WINOGRAD,
     },
-    title="Training, one change at a time",
+    title="Training, one idea at a time",
     label=f"time of {point['steps']} steps (lower is better)",
 )
 

@@ -13,12 +13,13 @@ of them could you leave on?
 # A step that returns NaN
 # -----------------------
 # A step of an optimisation moves a hundred points, so that their distances agree better with a
-# table. (In :doc:`where does the time go </tutorials/performance/profiling>`, you met it without
-# its fault.)
+# table. You met it without its fault in :doc:`where does the time go
+# </tutorials/performance/profiling>`, which lists ``step`` and ``stress``, the loss that it lowers.
+# The fault is in these distances:
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
-Source(placement.distances, placement.stress, placement.step)
+Source(placement.distances)
 
 # %%
 # By default, ``stress`` uses better distances. Given the ones above, it soon returns NaN:
