@@ -17,7 +17,8 @@ the limit. At the end is a list of what else we tried.
 # the update of the weights is another. Four ways to train take turns at each program: *XLA's* own
 # convolutions, *patches* and *Winograd's* algorithm, which the next sections explain, and
 # *PyTorch*. Where would you expect most of the time to go?
-from jaxcap.experiments.mnist import DEVICE, PATCHES, STEPS, WINOGRAD
+from jaxcap.experiments.mnist import DEVICE
+from jaxcap.experiments.mnist_changes import PATCHES, STEPS, WINOGRAD
 from jaxcap.experiments.mnist_layers import ALL, BACKWARD, FORWARD, LAYERS
 
 layer_times = LAYERS.run(processes=4, budget_s=0.03)

@@ -4,8 +4,8 @@ What makes a training step faster?
 
 You have a training loop that works, and it is slow. What should you try first? This page takes the
 network of :doc:`the previous page </tutorials/applications/mnist>`, which learns the same in JAX and
-in PyTorch. We try four ideas to make its training faster, and see which of them pays on this
-device, how the best compares with PyTorch, and how much of the machine it uses.
+in PyTorch. We change its training step by step, one thing at a time, and see which changes pay on
+this device. Then we ask how the best way compares with PyTorch, and how much of the machine it uses.
 """
 
 # %%
@@ -25,67 +25,177 @@ Source(train_flax.naive_step)
 # loop in PyTorch has a ``DataLoader``, which normalises one image after the other, and does so
 # again in each epoch. It reads no loss before the end of the epoch.
 #
-# Four ideas to save time
-# -----------------------
-# *Data on the device.* All images go to the device once, as bytes, and each step picks its batch
-# there by index. Python reads no loss before the epoch is over, so it can run ahead. The step
-# becomes a pure function, which takes the state and returns the next one:
-Source(train_flax.step)
-
-# %%
-# *Scan.* Why should Python start each step? :func:`jax.lax.scan` compiles many steps into one
-# program, and Python starts it once. ``steps`` also donates its state, even for a single step, so
-# the new parameters may use the memory of the old ones.
-Source(train_flax.steps)
-
-# %%
-# *Patches.* What is left is the work within a step, and most of that is convolution, which can be
-# written as a product of matrices.
-#
-# *Winograd.* Shmuel Winograd found how a convolution can do with fewer multiplications, and with
-# more additions instead.
-#
-# :doc:`The next page </tutorials/applications/convolutions>` has the code of patches, and explains
-# Winograd's algorithm. Here, we only want to know whether they pay. No idea comes alone, though, so
-# what we measure below also contains this:
+# A dozen changes
+# ---------------
+# What could be saved? Some changes save time *between* two steps, where Python works and the device
+# waits. Others save time *within* a step:
 from jaxcap.results.tables import Table
 
-changes = {
-    "data on the device": "normalising, reading losses, donation",
-    "scan": "no more than the scan itself",
-    "patches": "our own pool",
-    "Winograd": "fewer images at a time; first layer; dropout",
+between = {
+    "losses read at the end": "waiting for each loss",
+    "images on the device": "sending each batch",
+    "images as bytes": "three quarters of the images' memory",
+    "a pure function": "unpacking Flax's objects in Python",
+    "donation": "new memory for the weights",
+    "scan": "starting each step from Python",
+}
+within = {
+    "our own pool": "XLA's general operation for windows",
+    "patches": "XLA's own convolutions",
+    "Winograd's algorithm": "multiplications in the second layer",
+    "sums in the first layer": "products of thin matrices",
+    "a few images at a time": "fetching what has left the cache",
+    "fewer random numbers": "three of four draws for dropout",
 }
 Table(
-    "What changes with each idea",
-    ("idea", "it changes"),
-    list(changes.items()),
+    "What each change should save",
+    ("change", "it should save"),
+    [*between.items(), *within.items()],
 )
 
 # %%
-# Which idea pays on this device?
-# -------------------------------
+# After the first five, the step is a pure function that takes the state and returns the next one,
+# and Python sends it nothing but the batch's indices:
+Source(train_flax.step)
+
+# %%
+# Why should Python start each step? :func:`jax.lax.scan` compiles many steps into one program, and
+# Python starts it once. ``steps`` donates its state, even for a single step, so that the new
+# parameters may use the memory of the old ones.
+Source(train_flax.steps)
+
+# %%
+# The other six replace parts of the network by others with the same result. Most of a step is
+# convolution, which can be written as a product of matrices (*patches*). Shmuel Winograd found how
+# to do with fewer multiplications, and with more additions instead.
+# :doc:`The next page </tutorials/applications/convolutions>` has the code of both. Here, we only
+# want to know whether they pay.
+#
+# Which change pays on this device?
+# ---------------------------------
 # We time whole training steps, of :measured:`batch_size` images each. All ways to train take turns,
 # in fresh processes. On a CPU, we don't scan XLA's own convolutions, because their gradients can
 # take far longer in a loop, as the next page shows. The only scan there uses Winograd's algorithm.
 # PyTorch takes part with its own loop over a ``DataLoader``, and with all data on the device. Which
-# of the four ideas do you think will matter?
-from jaxcap.experiments.mnist import (
-    NAIVE,
-    PATCHES,
-    SCAN,
-    SCAN_WINOGRAD,
-    STEPS,
-    THROUGHPUT,
-    WINOGRAD,
-    throughput,
+# of the changes do you think will matter?
+from jaxcap.experiments.mnist import MAIN, THROUGHPUT, throughput
+from jaxcap.experiments.mnist_changes import CHANGES, NAIVE
+
+# %%
+point = THROUGHPUT.points[0]
+speeds = THROUGHPUT.run(points=[point], processes=4, budget_s=0.05)
+batch_size, scan_steps = point["batch"], point["steps"]
+
+# %%
+# The figure goes from the naive loop to the best way in float32, one change at a time. Each bar runs
+# from the time before a change to the time after it. A bar to the right means that the change cost
+# time. Grey means that the measurements can't tell. (Changes that the best way doesn't use have no
+# bar.)
+from jaxcap.report import figures
+
+_ = figures.waterfall(
+    speeds,
+    changes={way: change.before for way, change in CHANGES.items()},
+    names={way: change.name for way, change in CHANGES.items()},
+    title="Training, one change at a time",
+    label=f"time of {point['steps']} steps (lower is better)",
 )
 
 # %%
-from jaxcap.report import figures
+taught = {
+    "losses read at the end": ("the loop was waiting", "nobody waited long"),
+    "images on the device": ("sending took time", "sending is cheap here"),
+    "images as bytes": ("reading images took time", "a batch is small"),
+    "a pure function": ("Python held up the step", "the step is much longer"),
+    "donation": ("new memory took time", "new memory is cheap here"),
+    "scan": ("starting steps took time", "a start is short beside a step"),
+    "our own pool": ("XLA's pool was slow", "XLA's pool is no slower"),
+    "patches": ("XLA's convolutions were slow", "products gain nothing"),
+    "Winograd's algorithm": ("products took time", "additions cost as much"),
+    "sums in the first layer": (
+        "thin products are slow",
+        "thin products will do",
+    ),
+    "a few images at a time": ("memory was slow", "memory wasn't the limit"),
+    "fewer random numbers": ("drawing took time", "drawing is cheap here"),
+}
 
-point = THROUGHPUT.points[0]
-speeds = THROUGHPUT.run(points=[point], processes=4, budget_s=0.05)
+# %%
+rows = []
+for way, change in CHANGES.items():
+    if way in speeds.variants:
+        outcome = speeds.speedup(way, over=change.before)
+        pays, pays_not = taught[change.name]
+        lesson = pays if outcome.verdict == "faster" else pays_not
+        if outcome.verdict_in_words == "undecided":
+            lesson = "can't tell"
+        rows.append((change.name, outcome.verdict_in_words, lesson))
+Table("What each change taught", ("change", "outcome", "so here"), rows)
+
+# %%
+# Each row compares a way to train with the one before the change, so it holds for that place in the
+# order. A change can pay late that would have been lost on the naive loop, and the other way round:
+# patches may only pay once few images at a time keep them in the cache. So a change that didn't pay
+# isn't useless. It didn't remove what took longest *then*.
+from jaxcap.experiments.mnist_changes import (
+    ON_DEVICE,
+    PARTS,
+    PATCHES,
+    POOL,
+    WINOGRAD_ALONE,
+)
+from jaxcap.report.claims import claim, speedup_of
+
+data_pay = claim(
+    "Flax trains faster with the images on the device than if each batch is "
+    "sent",
+    speeds,
+    speedup_of(ON_DEVICE, over=CHANGES[ON_DEVICE].before),
+)
+data_pay
+
+# %%
+pool_pays = claim(
+    "Flax trains faster with our own pool than with XLA's",
+    speeds,
+    speedup_of(POOL, over=CHANGES[POOL].before),
+)
+pool_pays
+
+# %%
+patches_pay = claim(
+    "Flax trains faster with patches than with XLA's convolutions",
+    speeds,
+    speedup_of(PATCHES, over=CHANGES[PATCHES].before),
+)
+patches_pay
+
+# %%
+winograd_pays = claim(
+    "Flax trains faster with Winograd's algorithm than with patches in the "
+    "second layer",
+    speeds,
+    speedup_of(WINOGRAD_ALONE, over=CHANGES[WINOGRAD_ALONE].before),
+)
+winograd_pays
+
+# %%
+parts_pay = claim(
+    "Flax trains faster if the second layer takes a few images at a time",
+    speeds,
+    speedup_of(PARTS, over=CHANGES[PARTS].before),
+)
+parts_pay
+
+# %%
+# And beside PyTorch?
+# -------------------
+# These are the main ways in Flax, and those in PyTorch:
+main = speeds.subset(
+    result
+    for result in speeds
+    if result.variant in MAIN or result.variant.startswith("PyTorch")
+)
 
 
 def fastest(framework):
@@ -95,11 +205,10 @@ def fastest(framework):
 
 
 fastest_of_flax, fastest_of_torch = fastest("Flax"), fastest("PyTorch")
-batch_size, scan_steps = point["batch"], point["steps"]
 
 # %%
 _ = figures.bars(
-    speeds,
+    main,
     value=throughput,
     over=fastest_of_torch,
     about=fastest_of_flax,
@@ -108,60 +217,12 @@ _ = figures.bars(
 )
 
 # %%
-speeds.speedups(over=NAIVE)
-
-# %%
-# Which idea did what? The figure goes from the naive loop to the best way in float32, one idea at a
-# time. (Ideas that the best way doesn't use have no bar.) Each bar runs from the time before a
-# change to the time after it. A bar to the right means that the change cost time. Grey means that
-# the measurements can't tell.
-_ = figures.waterfall(
-    speeds,
-    changes={
-        STEPS: NAIVE,
-        PATCHES: STEPS,
-        SCAN: STEPS,
-        WINOGRAD: PATCHES,
-        SCAN_WINOGRAD: WINOGRAD,
-    },
-    title="Training, one idea at a time",
-    label=f"time of {point['steps']} steps (lower is better)",
-)
-
-# %%
-from jaxcap.report.claims import claim, speedup_of
-
-data_pay = claim(
-    "Flax trains faster with the images on the device",
-    speeds,
-    speedup_of(STEPS, over=NAIVE),
-)
-data_pay
-
-# %%
-patches_pay = claim(
-    "Flax trains faster with patches and our own pool than with XLA's "
-    "convolutions and pool",
-    speeds,
-    speedup_of(PATCHES, over=STEPS),
-)
-patches_pay
-
-# %%
-winograd_pays = claim(
-    "Flax trains faster with Winograd's algorithm than with all patches",
-    speeds,
-    speedup_of(WINOGRAD, over=PATCHES),
-)
-winograd_pays
+main.speedups(over=NAIVE)
 
 # %%
 # By its median time, the best way to train in Flax was :measured:`fastest_of_flax`. A narrow lead
-# may be chance, so compare it with its neighbours in the table. Why does one idea pay, and another
-# doesn't? Data on the device and scan are meant to save time *between* steps, so look for them to
-# matter where a step is short. The other two change the time *within* a step. They can save some of
-# it where XLA's convolutions or its pool are slow, as they may be on a CPU. So before you choose a
-# remedy, find out where your time goes, for instance with :func:`jax.profiler.trace`.
+# may be chance, so compare it with its neighbours in the table. Before you choose a remedy for a
+# program of your own, find out where its time goes, for instance with :func:`jax.profiler.trace`.
 #
 # We have run this page on CPUs only so far, and there it measures something small, so that it
 # builds sooner: :measured:`batch_size` images in a batch, :measured:`scan_steps` steps in a scan,
@@ -188,7 +249,7 @@ print(f"{step.flops / 1e9:.2f} GFLOP a step")
 
 # %%
 rows = []
-for way in speeds:
+for way in main:
     share = roofline_fraction(way, ceilings, cost=work)
     rows.append((way.variant, share.short))
 title = f"Share of what {ceilings.device} can do"
@@ -217,7 +278,7 @@ torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
 # (:measured:`torch_ways`). The winner of a comparison usually owes a little to luck, so expect a
 # slightly smaller lead when you measure again.
 #
-# Each idea aims at a different cost: sending images, starting steps, slow convolutions,
+# Each change aims at a different cost: sending images, starting steps, slow convolutions,
 # multiplications. Which of these costs most depends on the device, so measure before you optimise.
 #
 # Next: what happens within the step, and :doc:`how fast a convolution can be

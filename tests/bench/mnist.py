@@ -13,7 +13,8 @@ from goals import Comparison, briefly, run
 from rich.progress import Progress
 
 from jaxcap.experiments.ceilings import CEILINGS
-from jaxcap.experiments.mnist import NAIVE, THROUGHPUT, throughput
+from jaxcap.experiments.mnist import THROUGHPUT, throughput
+from jaxcap.experiments.mnist_changes import NAIVE
 from jaxcap.measure.experiment import Point
 from jaxcap.measure.machine.description import capture
 from jaxcap.mnist.model import work_of_step
@@ -35,7 +36,8 @@ class Plan(NamedTuple):
     @property
     def point(self) -> Point:
         """The point of the experiment."""
-        return {"batch": self.batch, "steps": self.steps, "compiled": self.compiled}
+        ways = {"compiled": self.compiled, "changes": False}
+        return {"batch": self.batch, "steps": self.steps, **ways}
 
 
 FULL = Plan(batch=128, steps=8, compiled=True, processes=6, budget_s=3.0)

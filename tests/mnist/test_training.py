@@ -27,6 +27,7 @@ from jaxcap.mnist.train_flax import (
     FlaxTrainer,
     NaiveFlaxTrainer,
     initial_weights,
+    layer_options,
 )
 from jaxcap.mnist.training import Epoch, Trainer, evaluate, fit, shuffled
 
@@ -137,7 +138,9 @@ def test_all_ways_to_convolve_learn_the_same(seed: int) -> None:
     some = Split(*(array[:640] for array in digits.train))  # 20 steps
     losses, answers = {}, {}
     for convolution in get_args(Convolution):
-        trainer = FlaxTrainer(settings, some, steps_per_program=1, convolution=convolution)
+        trainer = FlaxTrainer(
+            settings, some, steps_per_program=1, layers=layer_options(convolution)
+        )
         order = shuffled(len(some.labels), 1, settings)
         losses[convolution] = float(trainer.train_epoch(order, 1))
         answers[convolution] = evaluate(trainer, data.balanced(digits.test, 50)).predictions

@@ -627,6 +627,14 @@ class TestWaterfall:
         np.testing.assert_allclose(ends, [(0, 4 * MS), (4 * MS, 5 * MS), (5 * MS, 1 * MS)])
         assert figure.get_suptitle() == "c is 4.000 times faster than a (one process)"
 
+    def test_calls_changes_by_their_names(self) -> None:
+        slow, fast = (make_result(name, make_run([s] * 6)) for name, s in (("a", 2.0), ("b", 1.0)))
+        names = {"b": "larger blocks"}
+        figure = figures.waterfall(make_set(slow, fast), changes={"b": "a"}, names=names)
+        (axes,) = figure.axes
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "larger blocks"]
+        assert figure.get_suptitle().startswith("b is 2.000 times faster than a")
+
     def test_a_change_that_costs_time_looks_and_reads_otherwise(self) -> None:
         (axes,) = self.draw(a=4 * MS, b=5 * MS, c=1 * MS).axes
         _, slower, faster = axes.patches

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -10,70 +10,72 @@ import jax
 import jax.numpy as jnp
 import torch
 
+from jaxcap.experiments.mnist_changes import (
+    FACTORIES,
+    NAIVE,
+    PATCHES,
+    SCAN,
+    SCAN_WINOGRAD,
+    STEPS,
+    WINOGRAD,
+    TrainerFactory,
+)
 from jaxcap.measure.experiment import Experiment, grid
 from jaxcap.measure.sampling import Variants
 from jaxcap.mnist import data
 from jaxcap.mnist.config import Settings
-from jaxcap.mnist.train_flax import FlaxTrainer, NaiveFlaxTrainer, initial_weights
+from jaxcap.mnist.train_flax import initial_weights
 from jaxcap.mnist.train_torch import TorchTrainer, can_compile
-from jaxcap.mnist.training import Trainer, shuffled
+from jaxcap.mnist.training import shuffled
 from jaxcap.results import Result
 from jaxcap.results.statistics import Estimate
 
-NAIVE = "Flax, naive"
-STEPS = "Flax, steps on the device"
-PATCHES = "Flax, steps with patches"
-WINOGRAD = "Flax, steps with Winograd"
-SCAN = "Flax, scan"
-SCAN_WINOGRAD = "Flax, scan with Winograd"
 LOADER = "PyTorch, data loader"
 DEVICE = "PyTorch, data on the device"
 COMPILED = "PyTorch, compiled"
 REDUCED = "bfloat16"
 
-#: Makes a trainer from settings and images to train on.
-TrainerFactory = Callable[[Settings, data.Split], Trainer]
+#: The ways to train with Flax that differ by more than one change.
+MAIN = (NAIVE, STEPS, PATCHES, WINOGRAD, SCAN, SCAN_WINOGRAD)
 
 
-def trainer_factories(*, compiled: bool = True) -> Mapping[str, TrainerFactory]:
+def trainer_factories(
+    *, compiled: bool = True, changes: bool = True
+) -> Mapping[str, TrainerFactory]:
     """Return the trainers that make sense on this machine, by name.
 
     Parameters
     ----------
     compiled
         Include `torch.compile` where it can be used. Its first call takes long.
+    changes
+        Include all ways from the naive loop to the fastest one that differ by one change each.
     """
     on_cpu = jax.default_backend() == "cpu"
-    factories: dict[str, TrainerFactory] = {
-        NAIVE: NaiveFlaxTrainer,
-        STEPS: partial(FlaxTrainer, steps_per_program=1, convolution="xla"),
-        PATCHES: partial(FlaxTrainer, steps_per_program=1, convolution="patches"),
-        WINOGRAD: partial(FlaxTrainer, steps_per_program=1, convolution="winograd"),
-        SCAN_WINOGRAD: partial(FlaxTrainer, convolution="winograd"),
-        LOADER: partial(_torch, loop="loader"),
-        DEVICE: partial(_torch, loop="device"),
-    }
+    names = [name for name in FACTORIES if changes or name in MAIN]
+    factories = {name: FACTORIES[name] for name in names}
+    factories |= {LOADER: partial(_torch, loop="loader"), DEVICE: partial(_torch, loop="device")}
     compiled = compiled and can_compile("cpu" if on_cpu else "cuda")
     if compiled:
         factories[COMPILED] = partial(_torch, loop="compiled")
-    if not on_cpu:  # on a CPU, XLA's convolutions take many times as long in a scan
-        scan = partial(FlaxTrainer, convolution="xla")
-        factories |= {SCAN: scan, f"{SCAN}, {REDUCED}": partial(scan, dtype=jnp.bfloat16)}
-        if compiled:
-            factories[f"{COMPILED}, {REDUCED}"] = partial(
-                _torch, loop="compiled", dtype=torch.bfloat16
-            )
+    if on_cpu:
+        del factories[SCAN]  # XLA's convolutions take many times as long in a scan
+        return factories
+    factories[f"{SCAN}, {REDUCED}"] = partial(FACTORIES[SCAN], dtype=jnp.bfloat16)
+    if compiled:
+        factories[f"{COMPILED}, {REDUCED}"] = partial(_torch, loop="compiled", dtype=torch.bfloat16)
     return factories
 
 
-def prepare(batch: int, steps: int, compiled: bool) -> Variants:
+def prepare(batch: int, steps: int, compiled: bool, changes: bool) -> Variants:
     """Prepare ``steps`` training steps of each trainer, on batches of ``batch`` images."""
     settings = Settings(batch_size_training=batch)
     train = data.load("subset").train
     order = shuffled(len(train.labels), 1, settings)[:steps]
+    factories = trainer_factories(compiled=compiled, changes=changes)
     return {
         name: partial(make_trainer(settings, train).train_epoch, order, 1)
-        for name, make_trainer in trainer_factories(compiled=compiled).items()
+        for name, make_trainer in factories.items()
     }
 
 
@@ -82,8 +84,8 @@ THROUGHPUT = Experiment(
     name="mnist throughput",
     title="Ways to train on MNIST",
     prepare=prepare,
-    quick=grid(batch=(32,), steps=(2,), compiled=(False,)),
-    full=grid(batch=(128,), steps=(70,), compiled=(True,)),
+    quick=grid(batch=(32,), steps=(2,), compiled=(False,), changes=(True,)),
+    full=grid(batch=(128,), steps=(70,), compiled=(True,), changes=(True,)),
     empty_caches=False,  # each trainer is its own program, which takes seconds to compile
 )
 

@@ -14,7 +14,8 @@ import optax
 import torch
 from flax import nnx
 
-from jaxcap.experiments.mnist import DEVICE, PATCHES, STEPS, WINOGRAD
+from jaxcap.experiments.mnist import DEVICE
+from jaxcap.experiments.mnist_changes import PATCHES, STEPS, WINOGRAD
 from jaxcap.measure.experiment import Experiment, Points, grid
 from jaxcap.measure.sampling import Variants
 from jaxcap.mnist import layers, layers_torch, model_torch

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, SupportsFloat
 
 import jax
 import jax.numpy as jnp
@@ -85,10 +85,12 @@ class FlaxTrainer(Trainer):
     steps_per_program
         Number of steps that are compiled to one program: 1 to start each step from Python. By default
         all steps of an epoch, but on a CPU so few that a progress bar can move.
-    convolution
-        ``"xla"`` convolves and pools by XLA's own operations; ``"patches"`` by a product with all
-        patches; ``"winograd"`` with half as many multiplications, on a few images at a time, and
-        with fewer random numbers for dropout. By default the last on a CPU only, where XLA's convolutions are slow, and slower still in a scan.
+    layers
+        Arguments of the network that decide how it computes. By default `layer_options` for Winograd's
+        algorithm on a CPU, where XLA's convolutions are slow, and slower still in a scan, and for
+        XLA's own convolutions elsewhere.
+    donate
+        Let the new state take the memory of the old one.
     dtype
         Number type that the layers compute in. The weights are float32 in any case.
     mesh
@@ -108,7 +110,8 @@ class FlaxTrainer(Trainer):
         train: Split,
         *,
         steps_per_program: int | None = None,
-        convolution: Convolution | None = None,
+        layers: Mapping[str, Any] | None = None,
+        donate: bool = True,
         dtype: Any = jnp.float32,
         mesh: Mesh | None = None,
     ) -> None:
@@ -119,7 +122,9 @@ class FlaxTrainer(Trainer):
         if steps_per_program is None and on_cpu:
             steps_per_program = _STEPS_PER_PROGRAM_ON_CPU
         self._steps_per_program = steps_per_program
-        layers = layer_options(convolution or ("winograd" if on_cpu else "xla"), self._mesh.size)
+        if layers is None:
+            layers = layer_options("winograd" if on_cpu else "xla", self._mesh.size)
+        self._steps = steps if donate else _steps_without_donation
         graph, params = nnx.split(CNN(nnx.Rngs(settings.seed), dtype=dtype, **layers))
         self._network = Network(
             graph,
@@ -141,7 +146,7 @@ class FlaxTrainer(Trainer):
             numbers = np.arange(start, min(start + size, len(order)))
             rates = self.settings.rate(epoch, numbers, len(order)).astype(np.float32)
             indices = put(order[numbers], sharding(self._mesh, None, "data"))
-            self._state, step_losses = steps(
+            self._state, step_losses = self._steps(
                 self._network, self._state, self._train, numbers, indices, rates, key
             )
             losses.append(step_losses)
@@ -172,7 +177,17 @@ class FlaxTrainer(Trainer):
 
 @cache  # networks are equal, and share a compiled program, only if their functions are identical
 def layer_options(convolution: Convolution, devices: int = 1) -> Any:
-    """Return the arguments of the network that decide how it convolves."""
+    """Return arguments of the network that decide how it computes.
+
+    Parameters
+    ----------
+    convolution
+        ``"xla"`` convolves and pools by XLA's own operations; ``"patches"`` by a product with all
+        patches; ``"winograd"`` with half as many multiplications, on a few images at a time, and
+        with fewer random numbers for dropout.
+    devices
+        Number of devices that share each batch.
+    """
     ways: dict[Convolution, Any] = {
         "xla": {},
         "patches": {"convolve": by_patches, "pool": max_pool},
@@ -271,6 +286,9 @@ def steps(
     return state, loss[None]
 
 
+_steps_without_donation = jax.jit(steps.__wrapped__)  # type: ignore[attr-defined]
+
+
 def _require_equal_parts(settings: Settings, devices: int) -> None:
     for name in "batch_size_training", "batch_size_validation":
         if (batch := getattr(settings, name)) % devices:
@@ -305,13 +323,14 @@ class NaiveFlaxTrainer(Trainer):
         rngs = nnx.Rngs(jax.random.fold_in(jax.random.key(self.settings.seed), epoch))
         losses = []
         for indices in order:
-            key = rngs() if self.settings.dropout else None
-            loss = naive_step(
-                self._model, self._optimizer, self._images[indices], self._labels[indices], key
-            )
-            losses.append(float(loss))
+            losses.append(self._step(indices, rngs() if self.settings.dropout else None))
             on_step(1)
-        return jnp.asarray(np.mean(losses))
+        return jnp.asarray(np.mean([float(loss) for loss in losses]))
+
+    def _step(self, indices: Order, key: Array | None) -> SupportsFloat:
+        """Make a step with a batch, and return its loss."""
+        images, labels = self._images[indices], self._labels[indices]
+        return float(naive_step(self._model, self._optimizer, images, labels, key))
 
     @override
     def _batch_logits(self, images: Bytes) -> Logits:
@@ -334,7 +353,7 @@ class NaiveFlaxTrainer(Trainer):
 
 @nnx.jit
 def naive_step(
-    model: CNN, optimizer: nnx.Optimizer[CNN], images: Array, labels: Array, key: Array | None
+    model: CNN, optimizer: nnx.Optimizer[CNN], images: Any, labels: Any, key: Array | None
 ) -> Array:
     """Update model and optimiser by a step, and return the loss."""
 

@@ -29,6 +29,7 @@ def waterfall(
     results: ResultSet,
     *,
     changes: Mapping[str, str],
+    names: Mapping[str, str] | None = None,
     title: str | None = None,
     label: str = TIME,
 ) -> Figure:
@@ -44,29 +45,32 @@ def waterfall(
     changes
         By the name of a variant, the one from which it differs by one change. The rows lead to the
         fastest of all these, from one that no change leads to.
+    names
+        By the name of a variant, what to call the change that leads to it; by default the variant.
     title
         The subject; by default, the device.
     label
         What is drawn.
     """
-    names = _path_to_fastest(results, changes)
-    times = [results.only(name).time for name in names]
-    speedups = [results.speedup(name, over=before) for before, name in pairwise(names)]
+    path = _path_to_fastest(results, changes)
+    rows = [(names or {}).get(variant, variant) for variant in path]
+    times = [results.only(variant).time for variant in path]
+    speedups = [results.speedup(variant, over=before) for before, variant in pairwise(path)]
     verdicts = ["", *(f"\n{findings.verdict(speedup)}" for speedup in speedups)]
     texts = [f"{time.short}{verdict}" for time, verdict in zip(times, verdicts, strict=True)]
-    figure, axes = plt.subplots(figsize=(6.0, 1.6 + 0.6 * len(names)))
+    figure, axes = plt.subplots(figsize=(6.0, 1.6 + 0.6 * len(path)))
     _draw_bars(axes, times, ["undecided", *(speedup.verdict for speedup in speedups)])
     _write_beside(axes, times, texts)
-    axes.set_yticks(range(len(names)), [fill(escape_math(name), _NAME_WIDTH) for name in names])
+    axes.set_yticks(range(len(rows)), [fill(escape_math(row), _NAME_WIDTH) for row in rows])
     axes.set_xlabel(label)
-    finding = f"{names[0]} takes the least time"
+    finding = f"{path[0]} takes the least time"
     if speedups:
-        whole = results.speedup(names[-1], over=names[0])
-        finding = findings.comparison(names[-1], names[0], whole)
+        whole = results.speedup(path[-1], over=path[0])
+        finding = findings.comparison(path[-1], path[0], whole)
     subject = title or devices_of(results.results)
     headline(figure, finding, subject)
     fit_texts(axes)
-    told = (f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+    told = (f"{row}: {text}" for row, text in zip(rows, texts, strict=True))
     figure.set_label(f"{subject}. {'; '.join(told)}".replace("\n", ", "))
     return figure
 
