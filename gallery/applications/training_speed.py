@@ -29,8 +29,6 @@ Source(train_flax.naive_step)
 # ---------------
 # What could be saved? Some changes save time *between* two steps, where Python works and the device
 # waits. Others save time *within* a step:
-from jaxcap.results.tables import Table
-
 between = {
     "losses read at the end": "waiting for each loss",
     "images on the device": "sending each batch",
@@ -39,6 +37,8 @@ between = {
     "donation": "new memory for the weights",
     "scan": "starting each step from Python",
 }
+
+# %%
 within = {
     "our own pool": "XLA's general operation for windows",
     "patches": "XLA's own convolutions",
@@ -47,6 +47,10 @@ within = {
     "a few images at a time": "fetching what has left the cache",
     "fewer random numbers": "three of four draws for dropout",
 }
+
+# %%
+from jaxcap.results.tables import Table
+
 Table(
     "What each change should save",
     ("change", "it should save"),
@@ -102,13 +106,17 @@ _ = figures.waterfall(
 )
 
 # %%
-taught = {
+taught_between = {
     "losses read at the end": ("the loop was waiting", "nobody waited long"),
     "images on the device": ("sending took time", "sending is cheap here"),
     "images as bytes": ("reading images took time", "a batch is small"),
     "a pure function": ("Python held up the step", "the step is much longer"),
     "donation": ("new memory took time", "new memory is cheap here"),
     "scan": ("starting steps took time", "a start is short beside a step"),
+}
+
+# %%
+taught_within = {
     "our own pool": ("XLA's pool was slow", "XLA's pool is no slower"),
     "patches": ("XLA's convolutions were slow", "products gain nothing"),
     "Winograd's algorithm": ("products took time", "additions cost as much"),
@@ -121,6 +129,7 @@ taught = {
 }
 
 # %%
+taught = taught_between | taught_within
 rows = []
 for way, change in CHANGES.items():
     if way in speeds.variants:
@@ -137,6 +146,8 @@ Table("What each change taught", ("change", "outcome", "so here"), rows)
 # order. A change can pay late that would have been lost on the naive loop, and the other way round:
 # patches may only pay once few images at a time keep them in the cache. So a change that didn't pay
 # isn't useless. It didn't remove what took longest *then*.
+#
+# We claim the following about some of these changes:
 from jaxcap.experiments.mnist_changes import (
     ON_DEVICE,
     PARTS,
@@ -146,6 +157,7 @@ from jaxcap.experiments.mnist_changes import (
 )
 from jaxcap.report.claims import claim, speedup_of
 
+# %%
 data_pay = claim(
     "Flax trains faster with the images on the device than if each batch is "
     "sent",
