@@ -4,9 +4,8 @@ How fast can a convolution be?
 
 :doc:`The page before </tutorials/applications/training_speed>` exchanged the convolutions of a
 network for others with the same result, and timed whole training steps. Here we look inside a step.
-Where does its time go? How can a convolution become a product of matrices, and how can it do with
-half as many multiplications? We check how exact each way is and what it gained, and ask what sets
-the limit. At the end is a list of what else we tried.
+Where does its time go? How can a convolution become a product of matrices, and what does that gain,
+in a step and in a loop?
 """
 
 # %%
@@ -15,11 +14,12 @@ the limit. At the end is a list of what else we tried.
 # You can save time only where the program spends it, so first find out where that is. We cut a step
 # of the network into its layers. Each layer becomes two programs, one forward and one backward, and
 # the update of the weights is another. Four ways to train take turns at each program: *XLA's* own
-# convolutions, *patches* and *Winograd's* algorithm, which the next sections explain, and
-# *PyTorch*. Where would you expect most of the time to go?
+# convolutions, *patches*, which the next section explains, *Winograd's* algorithm, which has
+# :doc:`a page of its own </tutorials/applications/winograd>`, and *PyTorch*. Where would you expect
+# most of the time to go?
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_changes import PATCHES, STEPS, WINOGRAD
-from jaxcap.experiments.mnist_layers import ALL, BACKWARD, FORWARD, LAYERS
+from jaxcap.experiments.mnist_layers import ALL, BACKWARD, LAYERS
 
 layer_times = LAYERS.run(processes=4, budget_s=0.03)
 
@@ -143,109 +143,19 @@ by_convolutions = change("conv1", "conv2")
 # patches, the time of the two convolutions changed by :measured:`by_convolutions`, and that of the
 # pool with dropout by :measured:`by_pool`.
 #
-# Half the multiplications
-# ------------------------
-# Does a convolution need all its multiplications? By its definition, four neighbouring outputs of a
-# kernel with three weights take twelve. Shmuel Winograd found a way with six. One small matrix
-# turns six pixels into six numbers, and another turns the three weights into six. Multiply these in
-# pairs, and a third matrix turns the six products into the four outputs. These are the three:
-for name in ("OF_IMAGE", "OF_KERNEL", "OF_PRODUCT"):
-    print(f"{name}:\n{getattr(convolution, name).round(3)}")
+# Is the gradient as fast in a loop?
+# ----------------------------------
+# On a CPU, there is another reason to know about patches. These functions take the gradient of the
+# second convolution with respect to its kernel: for all images at once, and for one part of them
+# after another, in a compiled loop.
+Source(convolution.kernel_gradient, convolution.kernel_gradients)
 
 # %%
-pixels, weights = np.array([3, 1, 4, 1, 5, 9]), np.array([2, 7, 1])
-products = (convolution.OF_IMAGE @ pixels) * (convolution.OF_KERNEL @ weights)
-print("from 12 products:", np.correlate(pixels, weights))
-print(
-    f"from {len(products)} products: ",
-    (convolution.OF_PRODUCT @ products).round(9),
-)
-
-# %%
-# For a single kernel, that saves nothing, because the small matrices cost more than six
-# multiplications. It pays because they are shared. In our second convolution, a whole row of pixels
-# with all their channels takes the place of a pixel, and a matrix takes the place of a weight. Rows
-# are transformed once for all features, and weights once for all images. (In the sums below, ``n``
-# is an image, ``t`` a tile, ``x`` a column, ``p`` a product, ``c`` a channel, and ``f`` a feature.
-# A row of a tile, of the kernel or of the output is ``i``, and a column of the kernel is ``j``.)
-import jax.numpy as jnp
-
-
-def by_tiles(images, kernel):
-    """Convolve, by Winograd's algorithm, images of 4 * tiles + 2 rows."""
-    n, height, width, _ = images.shape
-    tiles, columns = height // 4, width - 2
-    rows = jnp.stack([images[:, i::4][:, :tiles] for i in range(6)])
-    rows = jnp.einsum("pi,intxc->pntxc", convolution.OF_IMAGE, rows)
-    rows = jnp.stack([rows[..., j : j + columns, :] for j in range(3)])
-    weights = jnp.einsum("pi,ijcf->pjcf", convolution.OF_KERNEL, kernel)
-    products = jnp.einsum("jpntxc,pjcf->pntxf", rows, weights)
-    output = jnp.einsum("ip,pntxf->ntixf", convolution.OF_PRODUCT, products)
-    return output.reshape(n, 4 * tiles, columns, -1)
-
-
-# %%
-# Each of the six ``products`` is a product of matrices, and together they take far more operations
-# than the transformations do. For the training, ``convolution.by_winograd`` does the same for any
-# number of rows, and its gradients use the small matrices again, some of them transposed, by
-# :func:`jax.custom_vjp`. (Along both axes, a quarter of the multiplications would do. But there are
-# more additions then, which may cost more time than the multiplications would have.)
-#
-# The constants have a price, because they magnify rounding errors. How accurate is each way?
-# Compare with 64-bit numbers:
-from numpy.lib.stride_tricks import sliding_window_view
-
-rng = np.random.default_rng(0)
-images = rng.standard_normal((8, 26, 26, 32), np.float32)
-kernel = rng.standard_normal((3, 3, 32, 64), np.float32)
-windows = sliding_window_view(images.astype(float), (3, 3), axis=(1, 2))
-exact = np.einsum("nijcab,abcf->nijf", windows, kernel, optimize=True)
-
-# %%
-errors = {}
-for convolve in convolution.by_xla, convolution.by_patches, by_tiles:
-    result = np.asarray(convolve(images, kernel), float)
-    errors[convolve.__name__] = abs(result - exact).max()
-    print(f"{convolve.__name__:<11} {errors[convolve.__name__]:.1e}")
-
-more_error = f"{errors['by_tiles'] / errors['by_patches']:.1f}"
-largest = f"{abs(exact).max():.0f}"
-
-# %%
-# In outputs of up to :measured:`largest`, the largest error of ``by_tiles`` was
-# :measured:`more_error` times that of patches. More outputs at a time would save more
-# multiplications, but the constants would grow, and the errors with them.
-#
-# Memory gets in the way, too. XLA fuses the additions of a transformation into a loop, but that
-# loop still reads whole arrays, and writes new ones for the products. So the second convolution and
-# the pool take a few images at a time, whose numbers can stay in the cache:
-Source(convolution.in_parts)
-
-# %%
-# What we call *Winograd* makes two more changes to the training. In the forward pass, the first
-# convolution needs no matrix product, because ``convolution.by_shifts`` lets XLA turn a sum of nine
-# terms into one loop. And our ``Dropout`` cuts each random number into four bytes, which decide on
-# four activations. Does the algorithm pay?
-
-# %%
-winograd_pays = claim(
-    "the forward pass of the second convolution is faster with Winograd's "
-    "algorithm than with patches",
-    layer_times,
-    speedup_of(WINOGRAD, over=PATCHES, layer="conv2", task=FORWARD),
-)
-winograd_pays
-
-# %%
-# What sets the limit?
-# --------------------
-# With fewer multiplications, are the products as fast? In the second convolution, Winograd's
-# products are thin. For eight images, the forward pass multiplies six matrices of 1,152 rows, and
-# each sum has 96 terms. With patches, it multiplies a single one of 4,608 rows, and each sum has
-# 288. How fast are such products, beside the limit of this device?
 import time
+from functools import partial
 
 import jax
+import jax.numpy as jnp
 
 
 def milliseconds(function, *args):
@@ -257,43 +167,6 @@ def milliseconds(function, *args):
 
 
 # %%
-products = {"Winograd": (6, 1152, 96), "patches": (1, 4608, 288)}
-speeds, multiply = {}, jax.jit(jnp.matmul)
-for name, (number, rows, terms) in products.items():
-    left, right = (
-        jnp.ones((number, rows, terms)),
-        jnp.ones((number, terms, 64)),
-    )
-    times_ms = [milliseconds(multiply, left, right) for _ in range(100)]
-    speeds[name] = 2e-6 * number * rows * terms * 64 / min(times_ms)
-
-# %%
-from jaxcap.experiments.ceilings import CEILINGS
-from jaxcap.results.ceilings import Ceilings
-
-limits = CEILINGS.run(budget_s=0.05)
-ceilings = Ceilings.from_results(limits, layer_times[0].device)
-speeds["the limit"] = ceilings.flops_per_s["float32"] / 1e9
-for name, speed in speeds.items():
-    print(f"{name:9} {speed:4.0f} GFLOP/s")
-
-# %%
-# The first two are the best of a hundred single calls. Winograd's algorithm halves the
-# multiplications. But if they run at half of the limit or less, nothing is gained: a direct
-# convolution at the limit would take no longer. A library can come close to it if it `makes code
-# for each shape <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN
-# does, which PyTorch calls for its convolutions on many CPUs.
-#
-# Is the gradient as fast in a loop?
-# ----------------------------------
-# On a CPU, there is another reason to know about patches. These functions take the gradient of the
-# second convolution with respect to its kernel: for all images at once, and for one part of them
-# after another, in a compiled loop.
-Source(convolution.kernel_gradient, convolution.kernel_gradients)
-
-# %%
-from functools import partial
-
 images = jnp.ones((8, 26, 26, 32))
 halves = images.reshape(2, 4, 26, 26, 32)
 kernel = jnp.ones((3, 3, 32, 64))
@@ -309,49 +182,17 @@ for convolve in (convolution.by_xla, convolution.by_patches):
 # once and in the loop. If its loop takes far longer, XLA compiled the gradient badly there, so keep
 # it out of a scan.
 #
-# What else did we try?
-# ---------------------
-# Most ideas that should save time don't, and most write-ups leave out the ideas that failed. Here
-# are ours for a CPU. Each row is the training with Winograd's algorithm, in a scan, with one
-# change. Compiling so many programs takes minutes, so these numbers don't come from this build.
-# They were recorded on the machine and on the day that the table names:
-from jaxcap.experiments.mnist_search import BEST
-from jaxcap.releases.recorded import recorded_results
-
-search = recorded_results("mnist search")
-
-# %%
-machine = search.environment
-rows = [
-    (change.variant, change.parameters["kind"], ratio.short, ratio.range)
-    for change, ratio in search.paired_speedups(BEST)
-]
-title = f"Recorded on {machine.device.name}, {machine.measured_at.date()}"
-headers = "change", "group", "times as fast", "95% interval"
-Table(title, headers, rows)
-
-# %%
-# Where the interval includes 1, the recording can't tell whether a change helps. For most changes,
-# you can name a reason to try them and a reason why they may fail. Numbers of 16 bits help where a
-# CPU multiplies them as they are; elsewhere, they are converted first. With fewer images at a time,
-# the products get small, and with more, the arrays leave the cache. Recomputing what the gradient
-# needs saves memory, but costs time. (*Channels first* is the order in which a patch's numbers lie.
-# XNNPACK is a library of kernels. Where XLA gives its products to another library, as it may since
-# YNNPACK replaced it, that row shows chance alone.)
-#
 # Takeaway
 # --------
-forward = layer_times.select(layer="conv2", task=FORWARD)
 backward = layer_times.select(layer="conv2", task=BACKWARD)
-forward_to_xla = forward.speedup(WINOGRAD, over=STEPS)
-backward_to_xla = backward.speedup(WINOGRAD, over=STEPS)
+backward_to_xla = backward.speedup(PATCHES, over=STEPS)
 
 # %%
-# A convolution can be computed in several ways that differ only by rounding, and which is fastest
-# depends on what a device has fast code for. With Winograd's algorithm, the forward pass of the
-# second convolution was :measured:`forward_to_xla than with XLA's own convolution`, and its
-# backward pass was :measured:`backward_to_xla than with XLA's`. Before you rewrite anything, find
-# the part of your program in which the time goes. Afterwards, check that the results are still
-# accurate enough.
+# Find the part of your program in which the time goes before you rewrite anything. Of the step with
+# XLA's own convolutions, that was :measured:`longest_part`, with :measured:`its_share` of the time.
+# A convolution can be written as a product of matrices, for which every device has fast code. With
+# patches, the backward pass of the second convolution was
+# :measured:`backward_to_xla than with XLA's own`.
 #
-# Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.
+# Next: :doc:`does a convolution need all its multiplications?
+# </tutorials/applications/winograd>`

@@ -5,9 +5,8 @@ How should you pack parameters?
 A model is many arrays, and its optimiser keeps more of them. JAX takes them in dicts, lists and
 classes of your own, nested to any depth, and calls such a nest a `pytree
 <https://docs.jax.dev/en/latest/101/pytrees.html>`__. On this page we train a model that lives in a
-dict, and find out which changes of a tree make JAX compile again. Then we measure what two choices
-cost: a thousand small arrays instead of a single large one, and a Flax module, which a step
-changes, instead of a dict, which it replaces.
+dict, and find out which changes of a tree make JAX compile again. Then we measure what it costs to
+have a thousand small arrays instead of a single large one.
 """
 
 # %%
@@ -295,118 +294,20 @@ print("packed:   ", kernels_compiled(packed_step, flat, flat), "kernels")
 # :doc:`do many steps </tutorials/transformations/asynchronous_dispatch>`, so that the leaves are
 # passed once for all of them.
 #
-# A module of Flax is taken apart in each call
-# --------------------------------------------
-# In Flax NNX, `the newer of Flax's interfaces <https://flax.readthedocs.io/en/latest/why.html>`__,
-# a model is an object with its parameters as attributes. This is a stack of layers, and a step that
-# trains the stack:
-from jaxcap.kernels import stacks
-
-Source(stacks.Stack, stacks.step_module)
-
-# %%
-# The step writes new parameters into the model, and returns nothing but the loss. Under ``jit``,
-# such :doc:`side effects get lost </tutorials/transformations/jit>`. Does this model learn all the
-# same?
-from flax import nnx
-
-examples = jax.random.normal(jax.random.key(0), (2, 16, 8))
-model = stacks.Stack(layers=2, width=8)
-train = nnx.jit(stacks.step_module)
-for _ in range(3):
-    print(f"{train(model, *examples):.4f}")
-
-# %%
-# The loss falls, so the model learns. That takes some work around the call. ``nnx.jit`` `splits
-# <https://flax.readthedocs.io/en/latest/guides/jax_and_nnx_transforms.html>`__ the object into a
-# graph, which becomes part of the program, and a state, which is a pytree. The program puts a model
-# together from the two, lets the step change it, and returns the new state, which ``nnx.jit``
-# writes into your object. You can also split the object yourself, once, and pass only the state
-# from step to step:
-graph, state = nnx.split(model)
-for path, leaf in jax.tree.leaves_with_path(state):
-    print(f"{jax.tree_util.keystr(path)} {leaf.shape}")
-
-# %%
-Source(stacks.step_split)
-
-# %%
-# `Flax's guide to performance <https://flax.readthedocs.io/en/latest/guides/performance.html>`__
-# says that ``nnx.jit`` goes through the object in Python, which adds to the time of each call. How
-# much? We let the same stack take a step in three forms: as a module, with its state split off, and
-# with the same parameters in a plain dict. Its 10 layers have 20 arrays:
-from jaxcap.experiments import stacks as stack_experiments
-from jaxcap.experiments.stacks import MODULE, SPLIT
-
-stack_results = stack_experiments.STACKS.run(budget_s=0.03)
-ten = stack_results.select(layers=10)
-ten
-
-# %%
-splitting_pays = claim(
-    "a step of ten layers is faster with their state split off than with "
-    "nnx.jit",
-    stack_results,
-    speedup_of(SPLIT, over=MODULE, layers=10),
-)
-splitting_pays
-
-# %%
-# All three give XLA the same work, so a difference comes from what happens around it. Here is how
-# many Python functions run in each step:
-import sys
-
-
-def python_calls(call, *args):
-    events = []
-    sys.setprofile(lambda *event: events.append(event[1]))
-    call(*args)
-    sys.setprofile(None)
-    return events.count("call")
-
-
-for name, way in stack_experiments.prepare(layers=10).items():
-    way()
-    print(f"{name:12} {python_calls(way):5}")
-
-# %%
-# JAX takes a dict apart in compiled code, so next to no Python runs for the dict. A split state
-# wraps each array in a ``Param``, which Flax unwraps in Python. In a module, Flax has to find the
-# arrays first.
-#
-# The same guide has a remedy that keeps the module. ``nnx.cached_partial`` goes through a module
-# once, and its function reuses in each call what was found. In return, a step may change numbers in
-# the module, but must not leave it with another structure:
-stack = stacks.Stack(layers=10, width=8)
-cached = nnx.cached_partial(train, stack)
-cached(*examples)
-print(f"cached       {python_calls(cached, *examples):5}")
-
-# %%
-# Whatever Python does for each array, it does in each call, however small or large the arrays are.
-# So it matters only if the device has little to compute, since otherwise Python's work is done
-# :doc:`while the device is still busy </tutorials/transformations/asynchronous_dispatch>`. The
-# developers of a server for large models `found thousands of such Python calls
-# <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, and now pass a tuple of
-# arrays. They had already split their model: these were the calls that unwrap each ``Param``.
-#
 # Takeaway
 # --------
 thousand_leaves = thousand.speedup(LIST, over=ARRAY)
 nested = nesting_costs_little.estimate
-split_once = splitting_pays.estimate
 
 # %%
-# Pack parameters in the form that is easiest to read, be it a dict, a registered class or a module.
-# Reduce the number of arrays only if your steps are so short that the device waits for Python:
-# stack equal layers, or do many steps in one call. And keep the structure the same from step to
-# step, because a new one compiles.
+# Pack parameters in the form that is easiest to read, be it a dict or a registered class. Reduce the
+# number of arrays only if your steps are so short that the device waits for Python: stack equal
+# layers, or do many steps in one call. And keep the structure the same from step to step, because a
+# new one compiles.
 #
 # In each call, JAX looks at each array, and XLA may make a kernel for each. A short step on a list
 # of a thousand small arrays was :measured:`thousand_leaves than on the same numbers in one`, and
-# with the arrays in nested dicts it was :measured:`nested than with the list`. A Flax module,
-# moreover, is taken apart in Python: with ten small layers, a step with a state that was split once
-# was :measured:`split_once than one with nnx.jit`.
+# with the arrays in nested dicts it was :measured:`nested than with the list`.
 #
-# Try it yourself in :doc:`exercise 9 </exercises/9_pytrees>`. Next: :doc:`what a type checker sees
-# of all these transformations </tutorials/transformations/typed_transformations>`.
+# Try it yourself in :doc:`exercise 9 </exercises/9_pytrees>`. Next: a model that is an object, and
+# :doc:`what a Flax module costs </tutorials/transformations/modules>`.

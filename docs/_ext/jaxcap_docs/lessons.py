@@ -37,6 +37,7 @@ PAGES = {
     "exercises/7_updates": ("Arrays and NumPy", "Compilation", "Memory"),
     "tutorials/transformations/pytrees": ("Compilation", "Dispatch", "Training"),
     "exercises/9_pytrees": ("Compilation", "Training"),
+    "tutorials/transformations/modules": ("Dispatch", "Training"),
     "tutorials/transformations/typed_transformations": ("Types",),
     "tutorials/performance/timing": ("Timing",),
     "tutorials/performance/precision": ("Timing",),
@@ -59,7 +60,8 @@ PAGES = {
     "tutorials/applications/attenuation": ("Training",),
     "tutorials/applications/mnist": ("PyTorch", "Training"),
     "tutorials/applications/training_speed": ("Compilation", "PyTorch", "Training"),
-    "tutorials/applications/convolutions": ("Precision", "PyTorch", "Training"),
+    "tutorials/applications/convolutions": ("PyTorch", "Training"),
+    "tutorials/applications/winograd": ("Precision", "Training"),
     "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),
     "tutorials/applications/sharding": ("Several devices", "Types"),
     "tutorials/applications/messages": ("Several devices",),
@@ -104,6 +106,7 @@ PREREQUISITES = {
     "transformations/updates": ("basics/jnp_and_numpy", "transformations/loops"),
     "transformations/indexing": ("transformations/updates",),
     "transformations/pytrees": ("transformations/static_arguments", "transformations/grad"),
+    "transformations/modules": ("transformations/pytrees",),
     "transformations/typed_transformations": ("transformations/vmap",),
     "performance/timing": ("transformations/asynchronous_dispatch",),
     "performance/precision": ("performance/timing",),
@@ -123,6 +126,7 @@ PREREQUISITES = {
     "applications/mnist": ("transformations/grad",),
     "applications/training_speed": ("performance/linear_algebra", "applications/mnist"),
     "applications/convolutions": ("applications/training_speed",),
+    "applications/winograd": ("applications/convolutions",),
     "applications/scaling_out": ("applications/training_speed",),
     "applications/sharding": ("applications/scaling_out",),
     "applications/messages": (
@@ -152,7 +156,8 @@ KEYWORDS = {
     "transformations/mapped_loops": ("lax.map", "lax.cond", "ragged batch"),
     "transformations/updates": ("buffer donation", "in-place update", "memory_analysis", "ref"),
     "transformations/indexing": ("scatter", "gather", "segment_sum", "one-hot", "sort"),
-    "transformations/pytrees": ("jax.tree.map", "Optax", "NNX", "mutable state"),
+    "transformations/pytrees": ("jax.tree.map", "Optax", "nested dicts", "leaves"),
+    "transformations/modules": ("NNX", "Flax", "mutable state", "cached_partial"),
     "transformations/typed_transformations": ("type checking", "mypy", "pyright"),
     "performance/timing": ("benchmarking", "timeit", "warm-up"),
     "performance/precision": ("false alarm", "prediction interval", "noise"),
@@ -169,13 +174,21 @@ KEYWORDS = {
     "applications/attenuation": ("Deming regression", "errors in variables"),
     "applications/mnist": ("neural network", "Flax", "training"),
     "applications/training_speed": ("lax.scan", "images per second", "epoch"),
-    "applications/convolutions": ("im2col", "Winograd", "oneDNN", "custom_vjp"),
+    "applications/convolutions": ("im2col", "convolution", "layers"),
+    "applications/winograd": ("Winograd's algorithm", "oneDNN", "custom_vjp"),
     "applications/scaling_out": ("sharding", "data parallelism", "mesh"),
     "applications/sharding": ("shard_map", "tensor parallelism", "FSDP", "AbstractMesh"),
     "applications/messages": ("all-reduce", "all-gather", "psum", "ppermute", "collectives"),
 }
 # These are shown without being run where PyTorch isn't installed.
-NEED_TORCH = ("many_gradients", "mnist", "training_speed", "convolutions", "scaling_out")
+NEED_TORCH = (
+    "many_gradients",
+    "mnist",
+    "training_speed",
+    "convolutions",
+    "winograd",
+    "scaling_out",
+)
 
 TUTORIALS_FOLDER = "tutorials/"
 TUTORIALS = tuple(

@@ -1,0 +1,137 @@
+"""
+What does a Flax module cost?
+=============================
+
+:doc:`The page before </tutorials/transformations/pytrees>` kept a model in a dict, which each step
+replaced by a new one. In Flax, a model is an object, and a step changes it. JAX knows nothing of
+such objects and allows no such changes. How does Flax bring the two together, what does that cost in
+each call, and how can you avoid it?
+"""
+
+# %%
+# A step that changes its model
+# -----------------------------
+# In Flax NNX, `the newer of Flax's interfaces <https://flax.readthedocs.io/en/latest/why.html>`__,
+# a model has its parameters as attributes. This is a stack of layers, and a step that trains the
+# stack:
+from jaxcap.kernels import stacks
+from jaxcap.report.source import Source
+
+Source(stacks.Stack, stacks.step_module)
+
+# %%
+# The step writes new parameters into the model, and returns nothing but the loss. Under ``jit``,
+# such :doc:`side effects get lost </tutorials/transformations/jit>`. Does this model learn all the
+# same?
+import jax
+from flax import nnx
+
+examples = jax.random.normal(jax.random.key(0), (2, 16, 8))
+model = stacks.Stack(layers=2, width=8)
+train = nnx.jit(stacks.step_module)
+for _ in range(3):
+    print(f"{train(model, *examples):.4f}")
+
+# %%
+# The loss falls, so the model learns.
+#
+# How a change gets out of a compiled program
+# -------------------------------------------
+# ``nnx.jit`` `splits <https://flax.readthedocs.io/en/latest/guides/jax_and_nnx_transforms.html>`__
+# the object into a graph, which becomes part of the program, and a state, which is a pytree. The
+# program puts a model together from the two, lets the step change it, and returns the new state,
+# which ``nnx.jit`` writes into your object. You can also split the object yourself, once, and pass
+# only the state from step to step:
+graph, state = nnx.split(model)
+for path, leaf in jax.tree.leaves_with_path(state):
+    print(f"{jax.tree_util.keystr(path)} {leaf.shape}")
+
+# %%
+Source(stacks.step_split)
+
+# %%
+# What does the object cost in each call?
+# ---------------------------------------
+# `Flax's guide to performance <https://flax.readthedocs.io/en/latest/guides/performance.html>`__
+# says that ``nnx.jit`` goes through the object in Python, which adds to the time of each call. How
+# much? We let the same stack take a step in three forms: as a module, with its state split off, and
+# with the same parameters in a plain dict. Its 10 layers have 20 arrays:
+from jaxcap.experiments import stacks as experiments
+from jaxcap.experiments.stacks import MODULE, SPLIT
+from jaxcap.report import figures
+
+results = experiments.STACKS.run(budget_s=0.03)
+_ = figures.bars(
+    results.select(layers=10),
+    about=SPLIT,
+    over=MODULE,
+    title="One step of a stack of ten layers",
+)
+
+# %%
+results.select(layers=10).speedups(over=MODULE)
+
+# %%
+from jaxcap.report.claims import claim, speedup_of
+
+splitting_pays = claim(
+    "a step of ten layers is faster with their state split off than with "
+    "nnx.jit",
+    results,
+    speedup_of(SPLIT, over=MODULE, layers=10),
+)
+splitting_pays
+
+# %%
+# All three give XLA the same work, so a difference comes from what happens around it. Here is how
+# many Python functions run in each step:
+import sys
+
+
+def python_calls(call, *args):
+    events = []
+    sys.setprofile(lambda *event: events.append(event[1]))
+    call(*args)
+    sys.setprofile(None)
+    return events.count("call")
+
+
+for name, way in experiments.prepare(layers=10).items():
+    way()
+    print(f"{name:12} {python_calls(way):5}")
+
+# %%
+# JAX takes a dict apart in compiled code, so next to no Python runs for the dict. A split state
+# wraps each array in a ``Param``, which Flax unwraps in Python. In a module, Flax has to find the
+# arrays first.
+#
+# Whatever Python does for each array, it does in each call, however small or large the arrays are.
+# So it matters only if the device has little to compute, since otherwise Python's work is done
+# :doc:`while the device is still busy </tutorials/transformations/asynchronous_dispatch>`. The
+# developers of a server for large models `found thousands of such Python calls
+# <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, and now pass a tuple of
+# arrays. They had already split their model: these were the calls that unwrap each ``Param``.
+#
+# How can you keep the module and spare the work?
+# -----------------------------------------------
+# The same guide has a remedy. ``nnx.cached_partial`` goes through a module once, and its function
+# reuses in each call what was found. In return, a step may change numbers in the module, but must
+# not leave it with another structure:
+stack = stacks.Stack(layers=10, width=8)
+cached = nnx.cached_partial(train, stack)
+cached(*examples)
+print(f"cached       {python_calls(cached, *examples):5}")
+
+# %%
+# Takeaway
+# --------
+split_once = splitting_pays.estimate
+
+# %%
+# A Flax module is taken apart in Python in each call. With ten small layers, a step with a state
+# that was split once was :measured:`split_once than one with nnx.jit`. If your steps take so long
+# that the device is busy while Python works, keep the form that is easiest to read. If they are
+# short, split the module once, or let ``nnx.cached_partial`` remember how.
+#
+# Next: :doc:`what a type checker sees of JAX's transformations
+# </tutorials/transformations/typed_transformations>`.
