@@ -54,7 +54,6 @@ LONGER = {
     "sharding": 14,
     "static_arguments": 14,
     "timing": 17,
-    "vmap": 15,
 }
 # A role that Sphinx would read as other text, because a line ends within it.
 BROKEN_ROLE = re.compile(r":measured:`[^`\n]*\n|\{(?:measured|settled)\}`[^`\n]*\n")

@@ -5,8 +5,7 @@ What does vmap replace?
 :func:`jax.vmap` takes a function of one example and returns a function of a whole batch, so that
 you can forget about batches while you write. What does it replace: a loop, or the batching that you
 would otherwise do by hand? And does the convenience cost anything? This page shows how to say what
-is batched, what happens if you get that wrong, and what mapping costs. Towards the end, ``vmap``
-does what ``grad`` alone can't: it finds a gradient for each example.
+is batched, what happens if you get that wrong, and what mapping costs.
 """
 
 # %%
@@ -320,111 +319,6 @@ vmap_costs_little
 # </tutorials/transformations/asynchronous_dispatch>`, because XLA counts the body of a loop only
 # once. A batch of this size is handed to another thread, which takes time.)
 #
-# Each example can have its own gradient
-# --------------------------------------
-# To train a model you need the gradient of the mean loss. Sometimes you would rather know the
-# gradient of each example: to find the examples that pull too hard, to limit how hard they pull, or
-# to measure the noise. Going backwards from the mean adds these gradients up, so you can't tell
-# them apart afterwards. With ``grad`` inside ``vmap``, you get them one by one:
-each_gradient = jax.jit(jax.vmap(jax.grad(loss), in_axes=(None, 0, 0)))
-each_gradient(weights, features, labels).shape
-
-
-# %%
-# Their mean is the gradient of the mean, up to rounding:
-def mean_loss(weights, features, labels):
-    return batched(weights, features, labels).mean()
-
-
-of_mean = jax.grad(mean_loss)(weights, features, labels)
-mean_of = each_gradient(weights, features, labels).mean(axis=0)
-float(abs(of_mean - mean_of).max())
-
-# %%
-gradients = results.select(of=rivals.GRADIENTS)
-gradient_speedup = gradients.speedup(
-    rivals.GRADIENT_VMAP, over=rivals.GRADIENT_LOOP
-)
-gradients_by_hand = gradients.speedup(
-    rivals.GRADIENT_VMAP, over=rivals.GRADIENT_BY_HAND
-)
-
-# %%
-# What do they cost? The experiment above measured a thousand gradients, too. Mapping them was
-# :measured:`gradient_speedup than a loop in Python`, and
-# :measured:`gradients_by_hand than a formula` that we derived and batched by hand. Weigh the second
-# number against the work: when the loss changes, somebody has to derive the formula again.
-#
-# A wrong label pulls harder
-# --------------------------
-# What are gradients of single examples good for? Make two clouds of points, and label each point
-# with its cloud, except that some labels are wrong:
-n, wrong = 200, 12
-rng = np.random.default_rng(0)
-clouds = rng.integers(2, size=n)
-centres = np.where(clouds == 1, 2.0, -2.0)
-points = rng.normal(size=(n, 2)) + centres[:, None]
-flipped = np.arange(n) < wrong
-seen = np.where(flipped, 1 - clouds, clouds)
-points = np.column_stack([points, np.ones(n)])  # a 1 for the offset
-
-
-# %%
-# Fit the weights by gradient descent on the mean loss, and look at the length of each example's
-# gradient there. Which ones do you expect to be long?
-@jax.jit
-def step(weights, points, labels):
-    return weights - 0.5 * jax.grad(mean_loss)(weights, points, labels)
-
-
-fitted = jnp.zeros(3)
-for _ in range(200):
-    fitted = step(fitted, points, seen)
-pulls = each_gradient(fitted, points, seen)
-norms = np.linalg.norm(pulls, axis=1)
-
-# %%
-# A wrong label pulls against all the right ones around it, so its gradient should be long. In the
-# picture, the examples are sorted by the length of their gradient:
-order = norms.argsort()
-rank = np.arange(n)
-is_wrong = flipped[order]
-right_rank, wrong_rank = rank[~is_wrong], rank[is_wrong]
-lengths = norms[order]
-plt.semilogy(right_rank, lengths[~is_wrong], "o", label="right label")
-plt.semilogy(
-    wrong_rank, lengths[is_wrong], "o", color="C3", label="wrong label"
-)
-plt.xlabel("examples, sorted")
-plt.ylabel("length of the gradient")
-_ = plt.legend()
-longest = int(is_wrong[-wrong:].sum())
-finding = f"Of the {wrong} longest gradients, {longest} have a wrong label"
-figures.headline(plt.gcf(), finding)
-
-# %%
-# Of the :measured:`wrong` longest gradients, :measured:`longest` belong to wrong labels, so a long
-# gradient is a good place to look for one. To keep one label from dragging the weights along, a
-# gradient is *clipped*, which means shortened if it is longer than a limit. That, too, is easiest
-# to write for one gradient:
-Source(batching.clip)
-
-# %%
-# Map ``clip`` over all gradients, and take their median length as the limit. How much of the total
-# length belongs to wrong labels, before and after?
-limit = float(np.median(norms))
-clipped = jax.vmap(batching.clip, in_axes=(0, None))(pulls, limit)
-for name, vectors in {"before": pulls, "after": clipped}.items():
-    lengths = np.linalg.norm(vectors, axis=1)
-    print(f"{name:6} {lengths[flipped].sum() / lengths.sum():.2f}")
-print(f"{wrong / n:.2f} of the labels are wrong")
-
-# %%
-# If every label pulled equally hard, the wrong ones would have the same share of the total length
-# as of the data. Clipping limits what any single example can do to the weights. That makes it the
-# first half of `training with differential privacy <https://arxiv.org/abs/1607.00133>`__, whose
-# other half is to add noise.
-#
 # Takeaway
 # --------
 speedup = vmap_pays.estimate
@@ -439,6 +333,5 @@ speedup = vmap_pays.estimate
 # :measured:`against_hand than batching by hand`. If the whole batch doesn't fit into memory,
 # :func:`jax.lax.map` with a ``batch_size`` takes it in pieces.
 #
-# Try it yourself in :doc:`exercise 14 </exercises/14_vmap>`. Next:
-# :doc:`what makes a comparison fair </tutorials/transformations/many_gradients>`, in JAX and in
-# PyTorch.
+# Next: ``vmap`` does what ``grad`` alone can't, and shows
+# :doc:`which examples pull too hard </tutorials/transformations/example_gradients>`.
