@@ -302,5 +302,5 @@ by_units = step_times.speedup(
 # and so sent less, was :measured:`by_batch than with split units`. For the smallest batch, split
 # units send less, and were :measured:`by_units than a split batch`.
 #
-# This was the last tutorial. Try it yourself in :doc:`exercise 12 </exercises/12_sharding>`.
+# This was the last tutorial. Try it yourself in :doc:`exercise 14 </exercises/14_sharding>`.
 # :doc:`How we measure </measuring>` has the rules behind all of the numbers.

@@ -333,5 +333,5 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # step with its gradient in bfloat16 was :measured:`step_mixed than one in float32`. If such a
 # result surprises you, look for conversions in the compiled program.
 #
-# Try it yourself in :doc:`exercise 13 </exercises/13_bits>`. Next: :doc:`why JAX is slow on small
+# Try it yourself in :doc:`exercise 10 </exercises/10_bits>`. Next: :doc:`why JAX is slow on small
 # arrays </tutorials/performance/dispatch_overhead>`.

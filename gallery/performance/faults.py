@@ -282,5 +282,5 @@ checked = ten.speedup(experiments.CHECKED, over=experiments.PLAIN)
 # that prints was :measured:`printed than the plain one`. Under ``debug_nans`` it was
 # :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`.
 #
-# Try it yourself in :doc:`exercise 11 </exercises/11_faults>`, which also has a profile to read.
+# Try it yourself in :doc:`exercise 13 </exercises/13_faults>`, which also has a profile to read.
 # Next: :doc:`has JAX become faster </tutorials/performance/releases>`?

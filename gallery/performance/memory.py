@@ -385,5 +385,5 @@ fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 # Check that a checkpoint has saved something, because one around the whole function saves nothing,
 # and a compiler may undo one around a part.
 #
-# Try it yourself in :doc:`exercise 8 </exercises/8_memory>`. Next: :doc:`where does the time go
+# Try it yourself in :doc:`exercise 12 </exercises/12_memory>`. Next: :doc:`where does the time go
 # </tutorials/performance/profiling>`?

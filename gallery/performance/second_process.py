@@ -219,4 +219,4 @@ imported = Estimate.from_runs(imports, unit="s")
 # programs, set the cache's threshold to 0.
 #
 # Next: :doc:`which settings limit threads, and which save time? </tutorials/performance/threads>`
-# After that, :doc:`exercise 10 </exercises/10_second_process>` is about both pages.
+# After that, :doc:`exercise 11 </exercises/11_second_process>` is about both pages.

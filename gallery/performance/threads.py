@@ -210,5 +210,5 @@ fast, unoptimised = fast_maths_pays.estimate, optimising_pays.estimate
 # was :measured:`fast than by default`, and without LLVM's optimisations it was
 # :measured:`unoptimised than by default`.
 #
-# Try it yourself in :doc:`exercise 10 </exercises/10_second_process>`. Next: :doc:`should a
+# Try it yourself in :doc:`exercise 11 </exercises/11_second_process>`. Next: :doc:`should a
 # geometry library move to JAX? </tutorials/performance/geometry>`

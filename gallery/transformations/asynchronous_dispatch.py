@@ -321,7 +321,7 @@ returned_after = f"{100 * last.returned_s / last.ready_s:.2g}%"
 # yet: compile the whole loop into one call, and measure that. Here, it was
 # :measured:`scan than a loop of calls`.
 #
-# Now try :doc:`exercise 4 </exercises/4_jit>`, which has you fix a stopwatch and a loop that waits
+# Now try :doc:`exercise 3 </exercises/3_jit>`, which has you fix a stopwatch and a loop that waits
 # too often. Next:
 # :doc:`which arguments must be static </tutorials/transformations/static_arguments>`, for when
 # ``jit`` refuses to compile a function.

@@ -175,6 +175,6 @@ to_loop = mapping_pays.estimate
 # :measured:`gradients_by_hand than a formula` written for the batch. If you suspect that some of your
 # data are wrong, look at the examples with the longest gradients first.
 #
-# Try it yourself in :doc:`exercise 14 </exercises/14_vmap>`. Next:
+# Try it yourself in :doc:`exercise 6 </exercises/6_vmap>`. Next:
 # :doc:`what makes a comparison fair </tutorials/transformations/many_gradients>`, in JAX and in
 # PyTorch.

@@ -350,5 +350,5 @@ print("slope", jax.grad(safe_root_or_zero)(0.0))
 # epsilon: about :measured:`rule_of_thumb` for x near 1. On this page, the best such step was off by
 # :measured:`best_error` in 64 bits, and by :measured:`best_error_32` in 32.
 #
-# Practise in :doc:`exercise 3 </exercises/3_gradient>`. Next:
+# Practise in :doc:`exercise 5 </exercises/5_gradient>`. Next:
 # :doc:`what vmap replaces </tutorials/transformations/vmap>`.

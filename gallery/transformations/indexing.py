@@ -244,5 +244,5 @@ by_gather = gather_pays.estimate
 # library. JAX's was :measured:`sort_in_jax than NumPy's`. To add at a hundred thousand indices, JAX
 # took :measured:`add_time`, and for ``argsort`` alone :measured:`argsort_time`.
 #
-# Try it yourself in :doc:`exercise 7 </exercises/7_updates>`. Next:
+# Try it yourself in :doc:`exercise 8 </exercises/8_updates>`. Next:
 # :doc:`how you should pack parameters </tutorials/transformations/pytrees>`.

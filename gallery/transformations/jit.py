@@ -327,5 +327,5 @@ Table("Largest error, in units in the last place", headers, rows)
 # same shapes.
 #
 # Next: :doc:`when a result is ready </tutorials/transformations/asynchronous_dispatch>`, which you
-# need to know before you time anything yourself. After that, :doc:`exercise 4 </exercises/4_jit>`
+# need to know before you time anything yourself. After that, :doc:`exercise 3 </exercises/3_jit>`
 # has you fix a stopwatch, then compile and time a function.

@@ -201,5 +201,5 @@ in_batches = results.speedup(
 # :measured:`alike_in_batches than vmap`. With one example that takes far longer than the others,
 # ``vmap`` was :measured:`one_upright than lax.map`.
 #
-# Try it yourself in :doc:`exercise 6 </exercises/6_loops>`. Next:
+# Try it yourself in :doc:`exercise 7 </exercises/7_loops>`. Next:
 # :doc:`which updates copy their array </tutorials/transformations/updates>`.

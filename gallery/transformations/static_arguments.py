@@ -444,5 +444,5 @@ padding_costs
 # changing, pad them to a few. Here, padding took :measured:`compiled_padded` compilations instead
 # of :measured:`compiled_exact`.
 #
-# Try it yourself in :doc:`exercise 5 </exercises/5_static_arguments>`. Next:
+# Try it yourself in :doc:`exercise 4 </exercises/4_static_arguments>`. Next:
 # :doc:`what grad computes </tutorials/transformations/grad>`.

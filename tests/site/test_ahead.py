@@ -15,7 +15,7 @@ from jaxcap_docs.run.outputs import Exercise, Output
 from myst_nb.core.config import NbParserConfig
 
 OUTPUT = Output(key="key", environment=ENVIRONMENT, content={"cells": []})
-TIMED, UNTIMED = "exercises/4_jit", "exercises/1_arrays"
+TIMED, UNTIMED = "exercises/3_jit", "exercises/1_arrays"
 PAGES = ["command_line", UNTIMED, TIMED, "exercises/index", "index"]
 
 

@@ -155,27 +155,7 @@ _GRADERS: dict[str, answers.Grader] = {
         of="list",
     ),
     "2.5": answers.steps_of_walkers,
-    "3.1": answers.Number(
-        answers.VALUE, "Is it the square of x, times the sine of x? The angle is in radians."
-    ),
-    "3.2": answers.Number(
-        answers.SLOPE,
-        "Differentiate with jax.grad, then call the result with 2.0.",
-        mistakes={
-            answers.VALUE: "this is the function's value. Its slope is a different function."
-        },
-    ),
-    "3.3": answers.derivative,
-    "3.4": answers.Explained(
-        {
-            "argument 1": (True, "Can it change by a little?"),
-            "argument 2": (False, "Can it change by a little?"),
-            "argument 3": (True, "What shape has the result of my_function?"),
-            "argument 4": (False, "What shape has the result of my_function?"),
-        }
-    ),
-    "3.5": answers.newton,
-    "4.1": answers.numbers_of_calls(
+    "3.1": answers.numbers_of_calls(
         (4, 4, 12, 4),
         (
             "What is the scale, and what is the sum of the array?",
@@ -184,11 +164,11 @@ _GRADERS: dict[str, answers.Grader] = {
             "Which of the two programs runs, and when was it made?",
         ),
     ),
-    "4.2": answers.running_mean,
-    "4.3": answers.stopwatch,
-    "4.4": answers.patient_summary,
-    "4.5": answers.comparison,
-    "5.1": answers.Explained(
+    "3.2": answers.running_mean,
+    "3.3": answers.stopwatch,
+    "3.4": answers.patient_summary,
+    "3.5": answers.comparison,
+    "4.1": answers.Explained(
         {
             "function 1": (True, "What does range have to know of n?"),
             "function 2": (False, "What does the loop have to know of x?"),
@@ -197,8 +177,8 @@ _GRADERS: dict[str, answers.Grader] = {
             "function 5": (False, "What does the product have to know of n?"),
         }
     ),
-    "5.2": answers.static_blur,
-    "5.3": answers.Explained(
+    "4.2": answers.static_blur,
+    "4.3": answers.Explained(
         {
             "call 1": (True, "Is there a program yet?"),
             "call 2": (False, "What is different from call 1, and is it static?"),
@@ -207,8 +187,8 @@ _GRADERS: dict[str, answers.Grader] = {
             "call 5": (False, "Which earlier call had arguments of the same types, and this kind?"),
         }
     ),
-    "5.4": answers.peak,
-    "5.5": answers.Explained(
+    "4.4": answers.peak,
+    "4.5": answers.Explained(
         {
             "call 1": (True, "Is there a program yet?"),
             "call 2": (False, "What is different from call 1, and is it static?"),
@@ -218,14 +198,47 @@ _GRADERS: dict[str, answers.Grader] = {
             "call 6": (False, "Does this object equal that of call 5?"),
         }
     ),
-    "6.1": answers.Number(
+    "5.1": answers.Number(
+        answers.VALUE, "Is it the square of x, times the sine of x? The angle is in radians."
+    ),
+    "5.2": answers.Number(
+        answers.SLOPE,
+        "Differentiate with jax.grad, then call the result with 2.0.",
+        mistakes={
+            answers.VALUE: "this is the function's value. Its slope is a different function."
+        },
+    ),
+    "5.3": answers.derivative,
+    "5.4": answers.Explained(
+        {
+            "argument 1": (True, "Can it change by a little?"),
+            "argument 2": (False, "Can it change by a little?"),
+            "argument 3": (True, "What shape has the result of my_function?"),
+            "argument 4": (False, "What shape has the result of my_function?"),
+        }
+    ),
+    "5.5": answers.newton,
+    "6.1": answers.Explained(
+        {
+            "call 1": (True, "Can dot multiply a row of x by another one?"),
+            "call 2": (False, "How long is axis 0 of x, and how long that of y?"),
+            "call 3": (True, "What is left of y when axis 1 is removed?"),
+            "call 4": (True, "Can dot multiply a row of x by all of y?"),
+            "call 5": (False, "Can dot multiply all of x by a row of y?"),
+        }
+    ),
+    "6.2": answers.mapped_predictions,
+    "6.3": answers.table_of_pairs,
+    "6.4": answers.pulls,
+    "6.5": answers.share,
+    "7.1": answers.Number(
         1,
         "Python runs the body while JAX traces it, and at no other time.",
         mistakes={5: "the compiled body runs 5 times, but Python isn't there to print."},
     ),
-    "6.2": answers.smoothing,
-    "6.3": answers.power,
-    "6.4": answers.Number(
+    "7.2": answers.smoothing,
+    "7.3": answers.power,
+    "7.4": answers.Number(
         111,
         "The whole batch takes each step together, until no number has a step left.",
         mistakes={
@@ -233,7 +246,7 @@ _GRADERS: dict[str, answers.Grader] = {
             444: "each step is taken once, for all four numbers.",
         },
     ),
-    "6.5": answers.Number(
+    "7.5": answers.Number(
         1000,
         "A batch of conditions is no longer a condition. What becomes of it?",
         mistakes={
@@ -241,25 +254,11 @@ _GRADERS: dict[str, answers.Grader] = {
             999: "this is the other branch, if only one of the two ran for each number.",
         },
     ),
-    "7.1": answers.copies,
-    "7.2": answers.donating,
-    "7.3": answers.bubbles,
-    "7.4": answers.doubled,
-    "7.5": answers.group_means,
-    "8.1": answers.temporaries,
-    "8.2": answers.Explained(
-        {
-            "2 * x": (True, "Could its result be written in the place of the argument?"),
-            "x.sum()": (False, "Could its result be written in the place of the argument?"),
-            "x[::-1]": (True, "Could its result be written in the place of the argument?"),
-            "x[:500]": (False, "Could its result be written in the place of the argument?"),
-        }
-    ),
-    "8.3": answers.move,
-    "8.4": answers.thrifty(0.5, "What does a step remember besides its argument?"),
-    "8.5": answers.thrifty(
-        0.2, "What is remembered by the outer loop, and what by one run of the inner loop?"
-    ),
+    "8.1": answers.copies,
+    "8.2": answers.donating,
+    "8.3": answers.bubbles,
+    "8.4": answers.doubled,
+    "8.5": answers.group_means,
     "9.1": answers.Number(
         4,
         "Whatever isn't a container is a leaf.",
@@ -281,7 +280,29 @@ _GRADERS: dict[str, answers.Grader] = {
     ),
     "9.4": answers.sphere,
     "9.5": answers.momentum,
-    "10.1": answers.Explained(
+    "10.1": answers.Number(
+        512,
+        "From where on are the gaps of bfloat16 twice as large as what is added?",
+        mistakes={
+            256: "adding 1 stops here. The gaps from here on are 2, and 2 can still be added.",
+            514: "514 lies between two numbers of bfloat16. Which of them is it rounded to?",
+            516: "514 is as far from 512 as from 516. Ties go to the number whose last bit is 0.",
+            1024: "the gaps are 4 before that, from 512 on. What becomes of half a gap?",
+            20_000: "that would be the total without rounding.",
+        },
+    ),
+    "10.2": answers.Explained(
+        {
+            "x.sum()": (False, "How large is it?"),
+            "x.mean()": (True, "Which number becomes a float16: the sum, or the mean?"),
+            "x @ x": (False, "How large is it?"),
+            "(x / 100) @ (x / 100)": (True, "How large is it?"),
+        }
+    ),
+    "10.3": answers.length,
+    "10.4": answers.scaled_slope,
+    "10.5": answers.long_product,
+    "11.1": answers.Explained(
         {
             "import": (True, "Who reads the cache?"),
             "trace": (True, "What does JAX look a program up by, and where does it come from?"),
@@ -289,7 +310,7 @@ _GRADERS: dict[str, answers.Grader] = {
             "compile": (False, "What is it that the cache saves?"),
         }
     ),
-    "10.2": answers.Explained(
+    "11.2": answers.Explained(
         {
             "a comment": (True, "Is it in the program that JAX gives to XLA?"),
             "a new value": (True, "Is the array in the program, or passed to it?"),
@@ -298,17 +319,31 @@ _GRADERS: dict[str, answers.Grader] = {
             "other options": (False, "Would XLA make the same of this program?"),
         }
     ),
-    "10.3": answers.ahead_of_time,
-    "10.4": answers.exported,
-    "10.5": answers.Explained(
+    "11.3": answers.ahead_of_time,
+    "11.4": answers.exported,
+    "11.5": answers.Explained(
         {
             "XLA_FLAGS": (False, "Who finds the mistake, and what can it do about it?"),
             "compiler_options": (True, "Who finds the mistake, and whom can it tell?"),
             "config.update": (True, "Who knows the names of JAX's own settings?"),
         }
     ),
-    "11.1": answers.prints,
-    "11.2": answers.Explained(
+    "12.1": answers.temporaries,
+    "12.2": answers.Explained(
+        {
+            "2 * x": (True, "Could its result be written in the place of the argument?"),
+            "x.sum()": (False, "Could its result be written in the place of the argument?"),
+            "x[::-1]": (True, "Could its result be written in the place of the argument?"),
+            "x[:500]": (False, "Could its result be written in the place of the argument?"),
+        }
+    ),
+    "12.3": answers.move,
+    "12.4": answers.thrifty(0.5, "What does a step remember besides its argument?"),
+    "12.5": answers.thrifty(
+        0.2, "What is remembered by the outer loop, and what by one run of the inner loop?"
+    ),
+    "13.1": answers.prints,
+    "13.2": answers.Explained(
         {
             "call 1": (True, "Is there a program yet?"),
             "call 2": (False, "What is different from call 1: a value, or more than that?"),
@@ -318,7 +353,7 @@ _GRADERS: dict[str, answers.Grader] = {
             "call 6": (False, "Which call before had this shape and these types?"),
         }
     ),
-    "11.3": answers.Number(
+    "13.3": answers.Number(
         54,
         "Add up the operations that come from layer.",
         mistakes={
@@ -330,8 +365,8 @@ _GRADERS: dict[str, answers.Grader] = {
             22: "this is the way back alone.",
         },
     ),
-    "11.4": answers.entropy,
-    "11.5": answers.Explained(
+    "13.4": answers.entropy,
+    "13.5": answers.Explained(
         {
             "call 1": (True, "What is the logarithm of -1?"),
             "call 2": (False, "What is the logarithm of 0?"),
@@ -339,7 +374,7 @@ _GRADERS: dict[str, answers.Grader] = {
             "call 4": (True, "Going backwards, what does the logarithm divide by?"),
         }
     ),
-    "12.1": answers.Explained(
+    "14.1": answers.Explained(
         {
             "x.T": (True, "Where are an example's numbers now?"),
             "x.sum(axis=1)": (True, "Which devices have the numbers of one sum?"),
@@ -347,9 +382,9 @@ _GRADERS: dict[str, answers.Grader] = {
             "x - x.mean(axis=0)": (True, "What does a device subtract the means from?"),
         }
     ),
-    "12.2": answers.product_by_rows,
-    "12.3": answers.sent_bytes,
-    "12.4": answers.Number(
+    "14.2": answers.product_by_rows,
+    "14.3": answers.sent_bytes,
+    "14.4": answers.Number(
         768,
         "The gradients have as many numbers as the two matrices. How many have the predictions?",
         mistakes={
@@ -360,40 +395,5 @@ _GRADERS: dict[str, answers.Grader] = {
             384: "there are two matrices, and each has a gradient.",
         },
     ),
-    "12.5": answers.centring,
-    "13.1": answers.Number(
-        512,
-        "From where on are the gaps of bfloat16 twice as large as what is added?",
-        mistakes={
-            256: "adding 1 stops here. The gaps from here on are 2, and 2 can still be added.",
-            514: "514 lies between two numbers of bfloat16. Which of them is it rounded to?",
-            516: "514 is as far from 512 as from 516. Ties go to the number whose last bit is 0.",
-            1024: "the gaps are 4 before that, from 512 on. What becomes of half a gap?",
-            20_000: "that would be the total without rounding.",
-        },
-    ),
-    "13.2": answers.Explained(
-        {
-            "x.sum()": (False, "How large is it?"),
-            "x.mean()": (True, "Which number becomes a float16: the sum, or the mean?"),
-            "x @ x": (False, "How large is it?"),
-            "(x / 100) @ (x / 100)": (True, "How large is it?"),
-        }
-    ),
-    "13.3": answers.length,
-    "13.4": answers.scaled_slope,
-    "13.5": answers.long_product,
-    "14.1": answers.Explained(
-        {
-            "call 1": (True, "Can dot multiply a row of x by another one?"),
-            "call 2": (False, "How long is axis 0 of x, and how long that of y?"),
-            "call 3": (True, "What is left of y when axis 1 is removed?"),
-            "call 4": (True, "Can dot multiply a row of x by all of y?"),
-            "call 5": (False, "Can dot multiply all of x by a row of y?"),
-        }
-    ),
-    "14.2": answers.mapped_predictions,
-    "14.3": answers.table_of_pairs,
-    "14.4": answers.pulls,
-    "14.5": answers.share,
+    "14.5": answers.centring,
 }
