@@ -86,7 +86,7 @@ class FlaxTrainer(Trainer):
         Number of steps that are compiled to one program: 1 to start each step from Python. By default
         all steps of an epoch, but on a CPU so few that a progress bar can move.
     layers
-        Arguments of the network that decide how it computes. By default `layer_options` for Winograd's
+        Arguments of the network that decide how it computes. By default ``layer_options`` for Winograd's
         algorithm on a CPU, where XLA's convolutions are slow, and slower still in a scan, and for
         XLA's own convolutions elsewhere.
     donate
