@@ -70,10 +70,10 @@ Source(train_flax.steps)
 
 # %%
 # The other six replace parts of the network by others with the same result. Most of a step is
-# convolution, which can be written as a product of matrices (*patches*). Shmuel Winograd found how
-# to do with fewer multiplications, and with more additions instead.
-# :doc:`The next page </tutorials/applications/convolutions>` has the code of both. Here, we only
-# want to know whether they pay.
+# convolution, which can be written
+# :doc:`as a product of matrices </tutorials/applications/convolutions>` (*patches*). Shmuel Winograd
+# found how to do :doc:`with fewer multiplications </tutorials/applications/winograd>`, and with more
+# additions instead. Later pages explain both. Here, we only want to know whether they pay.
 #
 # Which change pays on this device?
 # ---------------------------------
