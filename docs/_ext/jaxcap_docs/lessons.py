@@ -81,7 +81,7 @@ TOPICS = {
     "Precision": "How many bits to compute in, and what rounding does to results.",
     "PyTorch": "The same work in both libraries, compared fairly.",
     "Random numbers": "Keys in place of a hidden state.",
-    "Several devices": "Splitting arrays and trainings among devices, and what these have to send.",
+    "Several devices": "How to split arrays and a training among devices, and what the devices have to send.",
     "Start-up": "What a process pays before its first result, and what can be kept for the next.",
     "Threads": "How many cores a program uses, and how to limit them.",
     "Timing": "How to measure JAX, and how far to trust the numbers.",

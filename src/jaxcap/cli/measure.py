@@ -135,7 +135,7 @@ def dispatch(run: CommandRun, operation: str | None) -> None:
 
     run.check(
         "Sums of results, of eigenvalues and of singular values, beside NumPy's",
-        checks.dispatch_values(),
+        checks.dispatch_values(operation),
     )
     points = [p for p in DISPATCH.points if operation in {None, p["operation"]}]
     run.finish(run.measure(DISPATCH.name, DISPATCH.prepare, points), over=NUMPY)

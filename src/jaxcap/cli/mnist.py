@@ -207,7 +207,7 @@ def _train(
     run.start()
     platform = run.platforms(library)[0]
     images = load(data)
-    run.show(f"{LIBRARIES[library]}, {images!r}")
+    run.show(f"{LIBRARIES[library]}. {images!r}")
     resumed: list[Epoch] = []
 
     def on_start(epochs: Sequence[Epoch]) -> None:

@@ -54,7 +54,7 @@ KERNELS: Mapping[str, Callable[[], Callable[[], Any]]] = MappingProxyType(
 
 
 def prepare(kernel: str) -> Variants:
-    """Prepare the same call twice, or both ways to compute `WAVE`."""
+    """Prepare the same call twice, or a wave of a million numbers, op by op and compiled."""
     if kernel == WAVE:
         return jit.prepare(function="wave", size=1_000_000, device=jax.default_backend())
     call = KERNELS[kernel]()

@@ -20,6 +20,8 @@ FACTOR = 2.0
 #: between the two, on a logarithmic scale. At least half will do, because libraries and devices
 #: changed too. At most it is twice, because the mistake has to yield about that number.
 EXPLAINED_SHARE = (0.5, 2.0)
+# Its code has changed little, so its times tell one computer from another.
+_REFERENCE = "NumPy"
 
 
 class Conclusion(StrEnum):
@@ -199,6 +201,8 @@ def _assess_by_reference(
     ratio, mistaken = replication.reference_ratio, replication.mistaken_time
     if ratio is None:
         lacks = "Nothing else was published from which we could tell that computer from ours."
+        if published.implementation == _REFERENCE:
+            lacks = f"We compare computers by {_REFERENCE}, so its own times can't tell them apart."
         if published.reference_number:
             lacks = "A time of NumPy was published for that computer, but we have none of our own."
         return Assessment(published, Conclusion.OTHER_DEVICE, lacks)

@@ -7,7 +7,7 @@ than most reports had, and on another machine. So a report that is not seen here
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import sqrt
@@ -202,8 +202,8 @@ def _speedup(result: Result, other: Result, *, is_first_call: bool, in_turns: bo
 def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
     """Say in which releases it shows, such as ``"reproduced from 0.4.32 to 0.5.0, fixed in 0.5.3"``.
 
-    Undecided releases are passed over, except for those at the end, where nobody can tell whether
-    what was seen before is still there.
+    Undecided releases are counted where they interrupt a span, and named at the end, where nobody can
+    tell whether what was seen before is still there.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
         span = [release for release, _ in group]
         if outcome != "not seen":
             what = "reproduced" if outcome == "reproduced" else "smaller than reported"
-            phrases.append(f"{what} {name_span(span, releases)}")
+            phrases.append(f"{what} {_where(span, releases)}")
         elif phrases:
             # Where the release before is undecided, it may have been fixed there already.
             before = releases[releases.index(span[0]) - 1]
@@ -231,8 +231,7 @@ def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
         phrases.append(f"undecided {name_span(later, releases)}")
     if phrases or len(decided) == len(releases):
         return ", ".join(phrases) or "not seen here"
-    others = "other" if len(decided) == len(releases) - 1 else "others"
-    return f"not seen in {len(decided)} of {len(releases)} releases, undecided in the {others}"
+    return f"not seen {_count_of(len(decided), len(releases))}"
 
 
 def standing(verdicts: Mapping[str, ReplayVerdict]) -> ReplayStanding:
@@ -252,6 +251,20 @@ def standing(verdicts: Mapping[str, ReplayVerdict]) -> ReplayStanding:
     if {"reproduced", "smaller"} & set(outcomes):
         return "fixed" if newest == "not seen" else "undecided"
     return "not seen" if "not seen" in outcomes else "undecided"
+
+
+def _where(span: Sequence[str], releases: Sequence[str]) -> str:
+    """Name the span of releases, and say how many of them lie between, undecided."""
+    length = releases.index(span[-1]) - releases.index(span[0]) + 1
+    if len(span) == length:
+        return name_span(span, releases)
+    count = _count_of(len(span), length)
+    return count if length == len(releases) else f"{name_span(span, releases)} ({count})"
+
+
+def _count_of(decided: int, releases: int) -> str:
+    others = "other" if decided == releases - 1 else "others"
+    return f"in {decided} of {releases} releases, undecided in the {others}"
 
 
 def _in_or_by(before: str, verdicts: Mapping[str, ReplayVerdict]) -> str:

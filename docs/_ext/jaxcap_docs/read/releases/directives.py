@@ -19,6 +19,7 @@ from jaxcap_docs.release_records import CODE, recorded
 MISSING = "No machine has recorded the releases of JAX yet."
 
 PARTS: Mapping[str, Callable[[SphinxDirective, Releases], list[nodes.Node]]] = {
+    "answer": parts.answer,
     "machine": parts.machine,
     "map": parts.overview,
     "changes": changes.steps,

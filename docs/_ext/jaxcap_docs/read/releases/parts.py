@@ -59,6 +59,12 @@ def _warning(processes: int) -> list[nodes.Node]:
     return [note(text)]
 
 
+def answer(_: SphinxDirective, releases: Releases) -> list[nodes.Node]:
+    """Say how many benchmarks do better under the newest release than under the oldest, and worse."""
+    finding = figures.then_and_now(releases)
+    return [nodes.paragraph("", "", nodes.strong(text=f"{finding}."))] if finding else []
+
+
 def overview(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:
     """Draw all benchmarks under all releases; releases.js can make a table of it to walk through."""
     images = plot(directive, "releases", figures.heat_map(releases))
@@ -66,8 +72,6 @@ def overview(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]
     source = f"{root(directive.env)}results/{MAP}"
     button = raw_html(f'<button type="button" data-source="{source}">Explore the map</button>')
     content: list[nodes.Node] = [nodes.container("", button, still, classes=["jaxcap-releases"])]
-    if finding := figures.then_and_now(releases):  # which would scroll with the picture on phones
-        content.insert(0, nodes.paragraph("", "", nodes.strong(text=finding)))
     if releases.changes:
         content.append(nodes.paragraph(text=_busiest(releases)))
     return content
@@ -78,10 +82,10 @@ def _busiest(releases: Releases) -> str:
     worse = Counter(change.after for change in releases.changes if change.ratio > 1)
     better = Counter(change.after for change in releases.changes if change.ratio < 1)
     most = [
-        f"{name} ({worse[name]} for the worse, {better[name]} for the better)"
+        f"{name} ({worse[name] or 'none'} for the worse, {better[name] or 'none'} for the better)"
         for name, _ in (worse + better).most_common(BUSIEST)
     ]
-    return f"The releases with the most changes were {', '.join(most)}."
+    return f"The releases with the most changes were {listed(most)}."
 
 
 def noise(directive: SphinxDirective, releases: Releases) -> list[nodes.Node]:

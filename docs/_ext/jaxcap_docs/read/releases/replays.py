@@ -96,6 +96,12 @@ def _item(
     """Describe an issue: what was reported, the marks of all releases, and what they say."""
     benchmark = link_to_benchmark(replay.benchmark, TOPICS[replay.benchmark], env)
     finding = summary(verdicts)
+    newest = list(verdicts)[-1] if verdicts else ""
+    factor = (
+        f" Under {escape(newest)}, it is {escape(verdicts[newest].speedup.words)}."
+        if newest
+        else ""
+    )
     other = escape(replay.alternative)
     opponent = f", compared with the variant <em>{other}</em>" if other else ""
     return (
@@ -103,7 +109,7 @@ def _item(
         f'<p><a href="{escape(replay.url)}">{escape(replay.thread)}</a> {escape(replay.report)}</p>'
         f"{_row(verdicts, names)}"
         f'<p><span class="jaxcap-outcome">{escape(finding[0].upper() + finding[1:])}</span>, with '
-        f'<a href="{benchmark.href}">{escape(benchmark)}</a>{opponent}.</p></div>'
+        f'<a href="{benchmark.href}">{escape(benchmark)}</a>{opponent}.{factor}</p></div>'
     )
 
 

@@ -25,6 +25,7 @@ from jaxcap_docs.read.results import (
 def setup(app: Sphinx) -> None:
     """Write the pages of experiments, and register the directives of all pages of results."""
     app.connect("builder-inited", experiments.on_builder_inited)  # before pages are looked for
+    app.add_directive("agreement", claims.Agreement)
     app.add_directive("claims", claims.Claims)
     app.add_directive("experiment", experiments.ExperimentDirective)
     app.add_directive("experiments", experiments.Experiments)

@@ -30,6 +30,22 @@ class ClaimEverywhere(NamedTuple):
     checked: Mapping[str, Claim]
 
 
+class Agreement(SphinxDirective):
+    """Say on how many claims the machines agree."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a sentence, or nothing if no claim was checked on two machines."""
+        note_all_results(self.env)
+        shared = [claim for claim in claims_everywhere() if len(claim.checked) > 1]
+        if not shared:
+            return []
+        alike = sum(len({c.outcome for c in claim.checked.values()}) == 1 for claim in shared)
+        text = (
+            f"Of {len(shared)} claims that more than one machine checked, {alike} came out alike."
+        )
+        return [nodes.paragraph("", "", nodes.strong(text=text))]
+
+
 class Claims(SphinxDirective):
     """Tabulate the claims of all tutorials that ran in this build, and name those that didn't."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from jaxcap.experiments import catalogue
-from jaxcap.measure.experiment import Experiment
+from jaxcap.measure.experiment import Experiment, Points
 from jaxcap.report import figures, findings
 from jaxcap.report.claims import WORDS
 from jaxcap.report.exports import side_by_side
@@ -43,6 +44,7 @@ from jaxcap_docs.read.elements import (
     FactLines,
     joined,
     json_script,
+    listed,
     note,
     plot,
     raw_html,
@@ -58,6 +60,8 @@ from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 # Where the list of machines leaves their names and days for other pages.
 MACHINES = "jaxcap_machines"
 THUMBNAIL_WIDTH = 240  # in pixels
+MOST_VALUES = 4  # that a sentence lists
+_PARAMETER = re.compile(r"``(\w+)``")
 OTHERS = "measured on no page of this build"
 # By experiment, the topic of the benchmarks that do the most similar work under many releases of JAX.
 RELEASE_TOPICS = {
@@ -102,8 +106,22 @@ def _pages() -> dict[str, str]:
 
 
 def _work(experiment: Experiment) -> str:
-    """Say what is measured: what `prepare` prepares, by the first line of its docstring."""
-    return (experiment.prepare.__doc__ or "").partition("\n")[0].removeprefix("Prepare ")
+    """Say what is measured: what `prepare` prepares, by the first line of its docstring.
+
+    Names of parameters are replaced by their values.
+    """
+    line = (experiment.prepare.__doc__ or "").partition("\n")[0].removeprefix("Prepare ")
+    return _PARAMETER.sub(lambda name: _values(experiment.points, name[1]) or name[0], line)
+
+
+def _values(points: Points, name: str) -> str:
+    """Write all values that a parameter has, or none if they would fill a line."""
+    values = list(dict.fromkeys(point[name] for point in points if name in point))
+    numbers = [value for value in values if isinstance(value, (int, float))]
+    if len(numbers) == len(values) > 1:
+        return f"{min(numbers):,} to {max(numbers):,}"
+    texts = [f"{value:,}" if isinstance(value, (int, float)) else value for value in values]
+    return listed(texts) if 0 < len(texts) <= MOST_VALUES else ""
 
 
 class Experiments(SphinxDirective):
@@ -173,9 +191,10 @@ class ExperimentDirective(SphinxDirective):
         """Return plots, tables and downloads, or a note if nothing was measured yet."""
         name = self.arguments[0]
         _note_results(self.env, name)
-        facts, parts = _facts(name, self.env), _on_all_devices(name)
+        similar, parts = _similar_by_release(name, self.env), _on_all_devices(name)
         if not parts:
-            return [facts, note("No machine has measured this yet, nor did this build.")]
+            missing = note("No machine has measured this yet, nor did this build.")
+            return [_facts(name, self.env, similar), missing]
         sets = {part.label: part.results for part in parts}
         plots = []
         everywhere = parts[0].results.subset(result for p in parts for result in p.results)
@@ -187,11 +206,9 @@ class ExperimentDirective(SphinxDirective):
                 *image_files.as_sources(everywhere),
             ]
             plots += plot(self, f"{slug(name)}-{number}", draw, sources)
-        content = [
-            facts,
-            readers_own(),
-            *explorer(sets, plots, _similar_by_release(name, self.env)),
-        ]
+        pictures = explorer(sets, plots, similar)
+        facts = _facts(name, self.env, similar if pictures is plots else [])
+        content = [facts, readers_own(), *pictures, *_claims(name, self.env)]
         notes = [
             f"{part.label}: {page_records.differences_from_build(part.results)}"
             for part in parts
@@ -209,7 +226,7 @@ class ExperimentDirective(SphinxDirective):
                     for t in comparisons
                 ),
             ]
-        return [*content, *_claims(name, self.env), nodes.rubric("", "Files"), _downloads(name)]
+        return [*content, nodes.rubric("", "Files"), _downloads(name)]
 
 
 def _comparisons(part: DeviceResults) -> Iterator[ResultTable]:
@@ -232,14 +249,14 @@ def _note_results(env: BuildEnvironment, experiment: str) -> None:
         note_all_records(env)
 
 
-def _facts(experiment: str, env: BuildEnvironment) -> FactLines:
-    """Link to the tutorials that use an experiment, to its rules, and to similar work by release."""
+def _facts(experiment: str, env: BuildEnvironment, further: Sequence[nodes.inline]) -> FactLines:
+    """Link to the tutorials that use an experiment, and to its rules, beside further links."""
     rules = reference("doc", "/measuring", env, "how we measure")
     tutorials = [links.link_to_tutorial(page, env) for page in links.tutorials_about(experiment)]
     line = [nodes.inline("", "", nodes.Text("The rules: "), rules)]
     if tutorials:
         line.insert(0, nodes.inline("", "", nodes.Text("Used in "), *joined(tutorials, " and ")))
-    line += _similar_by_release(experiment, env)
+    line += further
     return FactLines("", nodes.paragraph("", "", *joined(line, " · ")), classes=["jaxcap-facts"])
 
 
@@ -301,7 +318,7 @@ def explorer(
 ) -> list[nodes.Node]:
     """Let explore.js put a chart in place of plots, where there is a parameter to draw against.
 
-    It puts further controls beside its own.
+    It puts further controls beside its own. Where there is none, the plots themselves are returned.
     """
     first, *_ = sets.values()
     x, parts = figures.facets(
