@@ -25,16 +25,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_with_hidden_state_the_order_of_a_sum_decides(page: dict[str, Any]) -> None:
-    assert page["bar_first"] == pytest.approx(1.9791922366721637, rel=1e-15)
-    assert page["baz_first"] == pytest.approx(1.812816374227069, rel=1e-15)
+    assert page["single_first"] == pytest.approx(1.9791922366721637, rel=1e-15)
+    assert page["doubled_first"] == pytest.approx(1.812816374227069, rel=1e-15)
 
 
 @pytest.mark.parametrize(
     ("name", "expected"), [("since_0_5", 1.8121928), ("before_0_5", 2.3250647)]
 )
 def test_with_keys_it_does_not(page: dict[str, Any], name: str, expected: float) -> None:
-    foo1, foo2 = page[name]
-    assert foo1 == foo2 == pytest.approx(expected, rel=float(np.finfo(np.float32).eps))
+    single_first, doubled_first = page[name]
+    eps = float(np.finfo(np.float32).eps)
+    assert single_first == doubled_first == pytest.approx(expected, rel=eps)
 
 
 def test_a_number_depends_on_the_length_of_its_array_only_as_it_was(page: dict[str, Any]) -> None:

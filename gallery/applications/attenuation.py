@@ -63,8 +63,9 @@ _ = plt.legend(markerscale=5)
 #
 # More data won't help. Even with infinitely many readings, the fit would be too steep. The noisier
 # the readings are, compared with the spread of the truth, the steeper the fit.
-# (``_reading_variance`` is the variance of the noise: that of the readings themselves, and that of
-# the varying slope.)
+# (``_reading_variance`` is the variance of the noise: that of the readings themselves, plus that of
+# the varying slope times the mean square of the truth :math:`t`, or
+# :math:`\sigma_b^2 + \sigma_s^2\,\mathrm{mean}(t^2)`.)
 Source(calibration.least_squares_limit)
 
 # %%
@@ -77,8 +78,8 @@ print("limit of slope and offset:", calibration.least_squares_limit())
 # covariance of these data don't tell it. Deming's estimator asks for the ratio of the two sensors'
 # noise variances. It then looks for the line that is nearest to the points, with distances measured
 # in units of each sensor's noise. (With equal noise this is orthogonal distance regression.) You
-# get it from the noise that the sensors' data sheets state, or by showing both sensors the same
-# thing many times. Here, the simulation knows it:
+# can work out this ratio from the sensors' data sheets, or measure it by exposing both sensors to
+# the same quantity many times. Here, the simulation knows it:
 Source(calibration.noise_ratio, calibration.deming)
 
 # %%
@@ -120,17 +121,9 @@ _ = plt.legend()
 # Each estimator has a cloud of a hundred points. The width of a cloud is due to chance, and more
 # readings would narrow it. If its middle misses the cross by more than chance explains, the
 # estimator is biased. The bias of least squares won't go away with more readings, because its limit
-# above misses the truth, too. How often does Deming's estimator come nearer to the truth, and where
-# is the middle of its cloud?
-off_by_squares = abs(by_squares - TRUE)[:, 0]
-off_by_deming = abs(by_deming - TRUE)[:, 0]
-nearer = int((off_by_deming < off_by_squares).sum())
-print(
-    f"Deming's slope is nearer to the truth for {nearer} of {SENSORS} sensors"
-)
-print("mean of Deming's slopes and offsets:", by_deming.mean(axis=0))
-
-# %%
+# above misses the truth, too. Deming's slope is nearer to the truth for :measured:`nearer_of`
+# sensors.
+#
 # Which of the two is right?
 # --------------------------
 # Both are, for different questions. To correct more readings of this sensor, as widely spread as
@@ -144,6 +137,9 @@ print("mean of Deming's slopes and offsets:", by_deming.mean(axis=0))
 #
 # Takeaway
 # --------
+off_by_squares = abs(by_squares - TRUE)[:, 0]
+off_by_deming = abs(by_deming - TRUE)[:, 0]
+nearer = int((off_by_deming < off_by_squares).sum())
 slopes = by_squares[:, 0]
 bias = f"{abs(slopes.mean() - TRUE[0]):.2g}"
 deviation = f"{slopes.std():.2g}"

@@ -39,9 +39,10 @@ print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
 #
 #     \mathrm{rmse}(s, o) = \sqrt{\mathrm{mean}\bigl[(a - (b - o) / s)^2\bigr]}
 #
-# In Python, operators and methods of arrays are enough for this. No ``np`` or ``jnp`` appears, so
-# one function serves both libraries:
-Source(calibration.corrected, rmse)
+# In Python, operators and methods of arrays are enough for this. Here, ``corrected`` returns
+# :math:`(b - o) / s`, and no ``np`` or ``jnp`` appears in it either, so one function serves both
+# libraries:
+Source(rmse)
 
 # %%
 START = np.array([1.0, 0.0])  # no correction at all
@@ -108,7 +109,8 @@ jit_pays
 # ----------------------------
 # All three optimisers use BFGS, a method named after Broyden, Fletcher, Goldfarb and Shanno: walk
 # downhill, and learn from the gradients on the way how the valley bends. They differ in where the
-# gradients come from, and in where the loop runs.
+# gradients come from, in where the loop runs, and in how they search along a direction, which
+# matters on the next page.
 #
 # *SciPy with differences.* If you give
 # `SciPy <https://docs.scipy.org/doc/scipy/reference/optimize.minimize-bfgs.html>`__ no gradient, it
@@ -181,9 +183,7 @@ Table("One calibration, from the same start", headers, rows)
 # %%
 # Before you compare evaluations across rows, ask what was counted. SciPy's differences take one
 # more evaluation of the error for each parameter, and SciPy counts these. Where JAX computes the
-# gradient, it comes along with the error, and isn't in this column, though it isn't free. (A
-# document from 2023 published such counts, of two optimisers that had got different data.
-# :doc:`Then and now </results/then_and_now>` has them beside ours.)
+# gradient, it comes along with the error, and isn't in this column, though it isn't free.
 #
 # Then compare what each optimiser *reports* with what it *found*. In 32 bits, the two needn't go
 # together, and :doc:`the next page </tutorials/applications/convergence>` finds out why. Here we
@@ -281,6 +281,10 @@ first_fit = times.only(experiments.INSIDE).first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
 # %%
+# So why begin with SciPy and JAX's gradient? The gradient is exact apart from rounding, and you
+# compile one evaluation instead of a whole fit. And SciPy's search can find a way down where JAX's
+# gives up, as the next page shows.
+#
 # Takeaway
 # --------
 at_ten_thousand = evaluations.select(size=reference.size)
@@ -293,8 +297,9 @@ print("evaluation:", evaluation)
 
 # %%
 # Begin with SciPy and JAX's gradient, which is exact apart from rounding, and needs no further
-# evaluations, however many parameters you have. Fewer evaluations needn't save time, because each
-# one calls JAX and computes a gradient. With two parameters and ten thousand readings, this fit was
+# evaluations, however many parameters you have. But fewer evaluations needn't save time, because
+# each one calls JAX and computes a gradient. With two parameters and ten thousand readings, this
+# fit was
 # :measured:`with_gradient than with differences`. If you make many fits of one shape, time a whole
 # fit inside JAX as well. Once it was compiled, it was
 # :measured:`whole_fit than SciPy's with differences`.

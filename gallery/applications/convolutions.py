@@ -1,11 +1,11 @@
 """
-How fast can a convolution be?
+What makes a convolution slow?
 ==============================
 
 :doc:`The page before </tutorials/applications/training_speed>` exchanged the convolutions of a
 network for others with the same result, and timed whole training steps. Here we look inside a step.
-Where does its time go? How can a convolution become a product of matrices, and what does that gain,
-in a step and in a loop?
+Which layer takes the time? What does it gain to write a convolution as a product of matrices? And
+why may a gradient that is quick by itself take long in a loop?
 """
 
 # %%
@@ -91,10 +91,10 @@ its_share = f"{spent('XLA', **longest) / sums['XLA']:.0%}"
 # With XLA's own convolutions, the longest part here was :measured:`longest_part`, with
 # :measured:`its_share` of the sum.
 #
-# These are medians of a few processes, so compare only numbers that are far apart. (The claims
-# below compare calls within a process, so their ratios may differ from those of two numbers in the
-# table.) And don't expect the sum to be the time of a whole step. Inside one program, XLA can fuse
-# what belongs to two layers. A whole step also fetches its images and computes the loss.
+# These are medians of a few processes, so compare only numbers that are far apart. (The claim below
+# compares calls within a process, so its ratio may differ from that of two numbers in the table.)
+# And don't expect the sum to be the time of a whole step. Inside one program, XLA can fuse what
+# belongs to two layers. A whole step also fetches its images and computes the loss.
 #
 # A convolution as a product of matrices
 # --------------------------------------
@@ -123,25 +123,8 @@ patches_pay
 # %%
 # The products aren't all of the work. The forward pass has kept the whole matrix of patches, which
 # the backward pass has to read. And the gradients of the patches have to be added up, pixel by
-# pixel.
-
-
-# %%
-def change(*layers):
-    """Return what patches, with their pool, changed in some layers."""
-    before_ms = sum(spent("XLA", layer=layer) for layer in layers)
-    after_ms = sum(spent("patches", layer=layer) for layer in layers)
-    return f"{after_ms - before_ms:+.1f} ms"
-
-
-by_pool = change("pool, dropout")
-by_convolutions = change("conv1", "conv2")
-
-# %%
-# What we call *patches* also replaces the pool, by one that remembers where the largest pixel was,
-# so its backward pass needn't look for it. The table takes the two changes apart. From XLA to
-# patches, the time of the two convolutions changed by :measured:`by_convolutions`, and that of the
-# pool with dropout by :measured:`by_pool`.
+# pixel. (In the table, *patches* also have a pool of their own. It remembers where the largest
+# pixel was, so its backward pass needn't look for it.)
 #
 # Is the gradient as fast in a loop?
 # ----------------------------------
@@ -170,29 +153,47 @@ def milliseconds(function, *args):
 images = jnp.ones((8, 26, 26, 32))
 halves = images.reshape(2, 4, 26, 26, 32)
 kernel = jnp.ones((3, 3, 32, 64))
+gradient_ms = {}
 for convolve in (convolution.by_xla, convolution.by_patches):
     gradient = jax.jit(partial(convolution.kernel_gradient, convolve))
     looped = jax.jit(partial(convolution.kernel_gradients, convolve))
-    print(convolve.__name__)
-    print(f"  at once   {milliseconds(gradient, images, kernel):4.0f} ms")
-    print(f"  in a loop {milliseconds(looped, halves, kernel):4.0f} ms")
+    at_once = milliseconds(gradient, images, kernel)
+    in_loop = milliseconds(looped, halves, kernel)
+    gradient_ms[convolve.__name__] = at_once, in_loop
+    print(f"{convolve.__name__:10} {at_once:4.0f} ms, loop {in_loop:4.0f} ms")
+
+# %%
+badly_compiled = [
+    name
+    for name, (at_once, in_loop) in gradient_ms.items()
+    if in_loop > 3 * at_once
+]
+to_avoid = " and ".join(badly_compiled) or "neither"
 
 # %%
 # These are single runs, so look at orders of magnitude only. Each convolution does the same work at
-# once and in the loop. If its loop takes far longer, XLA compiled the gradient badly there, so keep
-# it out of a scan.
+# once and in the loop. Where the loop takes several times as long, XLA has compiled the gradient
+# badly there, so keep that convolution out of a scan. Here, that goes for :measured:`to_avoid`.
 #
 # Takeaway
 # --------
 backward = layer_times.select(layer="conv2", task=BACKWARD)
 backward_to_xla = backward.speedup(PATCHES, over=STEPS)
+xla_once, xla_loop = (f"{ms:.0f} ms" for ms in gradient_ms["by_xla"])
+patches_once, patches_loop = (
+    f"{ms:.0f} ms" for ms in gradient_ms["by_patches"]
+)
 
 # %%
-# Find the part of your program in which the time goes before you rewrite anything. Of the step with
-# XLA's own convolutions, that was :measured:`longest_part`, with :measured:`its_share` of the time.
-# A convolution can be written as a product of matrices, for which every device has fast code. With
-# patches, the backward pass of the second convolution was
-# :measured:`backward_to_xla than with XLA's own`.
+# The code that computes it decides how slow a convolution is. In a single run, the gradient of
+# XLA's own convolution took :measured:`xla_once` for all images at once, and :measured:`xla_loop`
+# in a compiled loop. Written as a product of matrices, for which every device has fast code, it
+# took :measured:`patches_once` and :measured:`patches_loop`.
+#
+# In a training step without such a loop, the backward pass of the second convolution with patches
+# was :measured:`backward_to_xla than with XLA's own`. So before you rewrite anything, find the part
+# in which the time goes. With XLA's own convolutions, that was :measured:`longest_part`, with
+# :measured:`its_share` of the time.
 #
 # Next: :doc:`does a convolution need all its multiplications?
 # </tutorials/applications/winograd>`

@@ -162,17 +162,14 @@ for collective in four:
 # weights, so a reduce-scatter will do. Together, that is as much as an all-reduce. So split weights
 # should send as much as a split batch. Do they?
 #
-# We had two programs for that. One says by its types that it needs copies of the weights. The other
-# says in a ``shard_map`` which messages it sends:
-Source(sharded_step.loss_of_split_weights, sharded_step.loss_on_one)
-
-# %%
+# The page before had two programs for that. ``loss_of_split_weights`` says by its types that it
+# needs copies of the weights. ``loss_on_one``, in a ``shard_map``, collects them by ``all_gather``.
 # These are the messages of the two steps. The result of a reduce-scatter has the shape of a
 # device's part:
 print_messages(512, (sharded_step.WEIGHTS, sharded_step.BY_HAND))
 
 # %%
-# In the table, each program is beside the two without split weights:
+# The table compares these two programs with the two that don't split the weights:
 by_way = {step.way: step for step in steps if step.batch == 512}
 messages.table(by_way.values(), "Each device in a step with 512 examples")
 
@@ -262,8 +259,8 @@ step_times
 
 # %%
 less_is_faster = claim(
-    "with the largest batch, for which a split of the units sends more, the "
-    "step with a split batch is faster",
+    "with the largest batch, a step is faster if the devices split the batch "
+    "than if they split the units, which sends more",
     step_times,
     speedup_of(sharded_step.BATCH, over=sharded_step.UNITS, batch=LARGEST),
 )
@@ -292,15 +289,14 @@ by_units = step_times.speedup(
 # they exchange results for the whole batch. So count the numbers in all weights and those in the
 # results for the batch, and choose the split that sends fewer. (In a deeper network, split units
 # also have to send the gradients of the layers' inputs.) If the weights don't fit on a device, you
-# have to split them in any case.
+# have to split them in any case. Where you don't write the messages yourself, only the compiled
+# program shows how much is sent. With the same split of the weights, each device had to send
+# :measured:`types_sent` when we left the messages to JAX and XLA, and :measured:`hand_sent` when we
+# wrote them.
 #
-# Where you don't write the messages yourself, only the compiled program shows how much is sent.
-# With the same split of the weights, each device had to send :measured:`types_sent` when we left
-# the messages to JAX and XLA, and :measured:`hand_sent` when we wrote them.
-#
-# Bytes are only a part of the time. On this page's machine, a step that split the largest batch,
-# and so sent less, was :measured:`by_batch than with split units`. For the smallest batch, split
-# units send less, and were :measured:`by_units than a split batch`.
+# Bytes are only a part of the time. With the largest batch, a split batch sends less, and its step
+# was :measured:`by_batch than with split units`. With the smallest, split units send less, and
+# their step was :measured:`by_units than with a split batch`.
 #
 # This was the last tutorial. Try it yourself in :doc:`exercise 14 </exercises/14_sharding>`.
 # :doc:`How we measure </measuring>` has the rules behind all of the numbers.

@@ -15,8 +15,15 @@ cluster. You don't need a second GPU to follow, nor even a first.
 # JAX can make one CPU pretend to be several devices. They share its cores, so don't expect it to
 # save time. But a program has to treat them as it would treat eight GPUs, so you can write and test
 # at home what is going to run on a cluster. JAX has to know their number before it first looks for
-# devices, and in this process it may have looked already. So this page starts new processes, and
-# passes the number in their environment:
+# devices, so set it in the environment of the program:
+#
+# .. code-block:: console
+#
+#    $ JAX_PLATFORMS=cpu JAX_NUM_CPU_DEVICES=8 python program.py
+#
+# In the process of this page, JAX may have looked already. So we start new ones: ``run_python``
+# sets these two variables, waits for the end of its process, and returns what that printed.
+# (``start_python``, which we need later, doesn't wait.)
 from jaxcap.report.source import Source
 from jaxcap.report.virtual_devices import (
     compare_ways,
@@ -24,10 +31,6 @@ from jaxcap.report.virtual_devices import (
     start_python,
 )
 
-Source(start_python)
-
-# %%
-# ``run_python`` starts a process in this way, waits for its end, and returns what it printed:
 count = "import jax; print(jax.device_count(), 'devices')"
 print(run_python("-c", count, devices=8))
 
@@ -66,8 +69,8 @@ figures.headline(figure, finding, "A step of training", words)
 # In JAX, all of this takes just two decisions. First, arrange the devices in a *mesh*, and give its
 # axes names; ours has one axis, ``"data"``. Second, say for each array how it lies on the mesh:
 # either it is split along an axis, or each device has a copy. This loss stays as it was for one
-# device. (Our network needs one change, which is told below.) In this loss and its gradient over
-# such a mesh, where do you think the devices will have to talk to each other?
+# device. (Our network needs one change, which is described below.) In this loss and its gradient
+# over such a mesh, where do you think the devices will have to talk to each other?
 from jaxcap.kernels import sharding
 
 Source(sharding.loss, sharding.by_compiler)
@@ -81,17 +84,13 @@ Source(sharding.loss, sharding.by_compiler)
 Source(sharding.by_shard_map)
 
 # %%
-# Older programs use :func:`jax.pmap`. It takes no mesh: you give the batch an extra axis for the
-# devices, get a result from each of them, all equal, and keep the first:
-Source(sharding.by_pmap)
-
-# %%
-# Do all three get the gradient that one device gets? This function compares all three with one
-# device, on as many devices as its process has:
-Source(compare_ways)
-
-# %%
+# Do they get the gradient that one device gets? ``python -m jaxcap.report.virtual_devices``
+# compares them, and also ``by_pmap``, in the style of older programs:
 print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
+
+# %%
+# That program is this function:
+Source(compare_ways)
 
 # %%
 # All three agree with one device, apart from rounding. The last line says how the devices talk: by
@@ -106,8 +105,9 @@ print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 #   its type, and JAX asks you wherever it can't tell how a result should be split.
 # - Inside a ``shard_map``, the mode is ``Manual``: you write the messages, except those that JAX adds
 #   for gradients. Choose it when you know better than XLA which to send.
-# - ``pmap`` still works, by now as a wrapper around ``shard_map``. For new code, JAX's authors
-#   recommend ``shard_map`` itself.
+# - :func:`jax.pmap` takes no mesh: you give the batch an extra axis for the devices, and get a
+#   result from each. By now it is a wrapper around ``shard_map``, which JAX's authors recommend for
+#   new code.
 #
 # JAX's `guide to sharding <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares the modes.
 # Our training uses ``Auto``, too. Here is most of what it contains for the sake of several devices:
@@ -127,7 +127,7 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 # computes which part. The random numbers for dropout don't depend on the devices either, because
 # they follow from a key. To check, we train three times with the same batches, for a few steps in
 # each of two short epochs. The first two runs, on one device and on eight, use this command, with
-# two more options for the sizes of batches:
+# further options for the batch sizes and a log:
 #
 # .. code-block:: console
 #
@@ -187,10 +187,9 @@ figures.headline(figure, finding, "The same batches, shared in three ways")
 figures.label_ends(axes)
 
 # %%
-# If you see only one line, the three lie on top of each other, as they should. They needn't agree
-# to the last bit, because eight devices add up in another order than one does. So their sums round
-# differently, and each step passes the difference on to the next. The title says how large the
-# difference became.
+# The three differ by at most :measured:`difference` of their value, so they lie on top of each
+# other. They needn't agree to the last bit, because eight devices add up in another order than one
+# does. So their sums round differently, and each step passes the difference on to the next.
 #
 # What does it cost, and what does it gain?
 # -----------------------------------------
@@ -229,7 +228,7 @@ sharing_pays = claim(
 sharing_pays
 
 # %%
-#  Eight devices on one CPU can show that a program is right, but not how fast it would be on eight
+# Eight devices on one CPU can show that a program is right, but not how fast it would be on eight
 # real ones.
 #
 # On a cluster, the scheduler makes the introductions

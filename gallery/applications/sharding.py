@@ -5,8 +5,7 @@ Who decides how an array is split?
 You have told JAX how the arguments of a function are split among devices. Who decides how its
 result is split? :doc:`On the previous page </tutorials/applications/scaling_out>`, it was XLA, out of
 sight. JAX has two other modes. In one, JAX decides, writes the answer into types, and asks you
-where it has none. In the other, you decide. You don't need any devices to follow, because types
-don't need them either.
+where it has none. In the other, you decide. You need only one device to follow, and a CPU will do.
 """
 
 # %%
@@ -32,21 +31,10 @@ def described(shape, *split):
 # In a type, ``512@devices`` is an axis of 512 that is split over the axis ``devices`` of the mesh.
 # Here are a batch whose examples are split among eight devices, and a matrix of which each device
 # has a copy. How will their product be split?
-from textwrap import fill
-
-
-def show_type(function, *args):
-    try:
-        print(jax.typeof(jax.eval_shape(function, *args)))
-    except Exception as error:  # noqa: BLE001 (its type isn't public)
-        first_line, *_ = str(error).splitlines()
-        print(fill(f"{type(error).__name__}: {first_line}", 70))
-
-
 batch = described((512, 64), "devices")
 matrix = described((64, 256))
 print(jax.typeof(batch), "times", jax.typeof(matrix), "is")
-show_type(jnp.matmul, batch, matrix)
+print(jax.typeof(jax.eval_shape(jnp.matmul, batch, matrix)))
 
 # %%
 # The product is split by its examples, too: each device multiplies its own, so nothing has to be
@@ -61,7 +49,20 @@ print(jax.make_mesh((1,), ("devices",)).axis_types)
 # Where splits clash, JAX asks
 # ----------------------------
 # Now add two arrays that are split along different axes. And multiply two matrices that are split
-# along the axis over which their product sums:
+# along the axis over which their product sums. ``show_type`` prints the type of a result, or the
+# error if there is none:
+from textwrap import fill
+
+
+def show_type(function, *args):
+    try:
+        print(jax.typeof(jax.eval_shape(function, *args)))
+    except Exception as error:  # noqa: BLE001 (its type isn't public)
+        first_line, *_ = str(error).splitlines()
+        print(fill(f"{type(error).__name__}: {first_line}", 70))
+
+
+# %%
 by_column = described((512, 64), None, "devices")
 hidden = described((512, 256), None, "devices")
 by_row = described((256, 64), "devices")
@@ -92,6 +93,22 @@ show_type(lambda x: x.sum(axis=0), batch)
 # each device holds a `partial sum <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__, to be
 # added up later.)
 #
+# These are the three modes. The last one comes below:
+from jaxcap.results.tables import Table
+
+headers = "mode", "who decides", "what you write"
+modes = (
+    ("Auto", "XLA, as it compiles", "how arguments are split"),
+    (
+        "Explicit",
+        "JAX, as it traces",
+        "the same, and an answer where JAX asks",
+    ),
+    ("Manual", "you", "the program of a device, and its messages"),
+)
+Table("Who decides how an array is split", headers, modes)
+
+# %%
 # One step, split in three ways
 # -----------------------------
 # How does that look in a program? Here is a training step of two layers. The network has as many

@@ -27,15 +27,14 @@ Source(train_flax.naive_step)
 #
 # A dozen changes
 # ---------------
-# What could be saved? Some changes save time *between* two steps, where Python works and the device
-# waits. Others save time *within* a step:
+# What could be saved? The first five changes, and ``scan``, save time *between* two steps, where
+# Python works and the device waits. The others save time *within* a step:
 between = {
     "losses read at the end": "waiting for each loss",
     "images on the device": "sending each batch",
     "images as bytes": "three quarters of the images' memory",
     "a pure function": "unpacking Flax's objects in Python",
     "donation": "new memory for the weights",
-    "scan": "starting each step from Python",
 }
 
 # %%
@@ -47,6 +46,7 @@ within = {
     "a few images at a time": "fetching what has left the cache",
     "fewer random numbers": "three of four draws for dropout",
 }
+at_last = {"scan": "starting each step from Python"}
 
 # %%
 from jaxcap.results.tables import Table
@@ -54,12 +54,13 @@ from jaxcap.results.tables import Table
 Table(
     "What each change should save",
     ("change", "it should save"),
-    [*between.items(), *within.items()],
+    [*between.items(), *within.items(), *at_last.items()],
 )
 
 # %%
-# After the first five, the step is a pure function that takes the state and returns the next one,
-# and Python sends it nothing but the batch's indices:
+# After the first five, the step is a pure function that takes the state and returns the next one.
+# The images are on the device. What Python sends for each step is the batch's indices, the step's
+# number, and the learning rate:
 Source(train_flax.step)
 
 # %%
@@ -69,8 +70,8 @@ Source(train_flax.step)
 Source(train_flax.steps)
 
 # %%
-# The other six replace parts of the network by others with the same result. Most of a step is
-# convolution, which can be written
+# The other six change how the network is computed. Apart from rounding, and from which activations
+# dropout drops, the result is the same. Most of a step is convolution, which can be written
 # :doc:`as a product of matrices </tutorials/applications/convolutions>` (*patches*). Shmuel Winograd
 # found how to do :doc:`with fewer multiplications </tutorials/applications/winograd>`, and with more
 # additions instead. Later pages explain both. Here, we only want to know whether they pay.
@@ -143,21 +144,15 @@ Table("What each change taught", ("change", "outcome", "so here"), rows)
 
 # %%
 # Each row compares a way to train with the one before the change, so it holds for that place in the
-# order. A change can pay late that would have been lost on the naive loop, and the other way round:
-# patches may only pay once few images at a time keep them in the cache. So a change that didn't pay
-# isn't useless. It didn't remove what took longest *then*.
+# order. A change that wouldn't help the naive loop may pay later, and vice versa: patches may only
+# pay once few images at a time keep them in the cache. So a change that didn't pay isn't useless.
+# It didn't remove what took longest *then*.
 #
-# We claim the following about some of these changes:
-from jaxcap.experiments.mnist_changes import (
-    ON_DEVICE,
-    PARTS,
-    PATCHES,
-    POOL,
-    WINOGRAD_ALONE,
-)
+# Five of these rows are claims, which other machines check, too:
+from jaxcap.experiments import mnist_changes
 from jaxcap.report.claims import claim, speedup_of
 
-# %%
+ON_DEVICE, POOL = mnist_changes.ON_DEVICE, mnist_changes.POOL
 data_pay = claim(
     "Flax trains faster with the images on the device than if each batch is "
     "sent",
@@ -175,6 +170,7 @@ pool_pays = claim(
 pool_pays
 
 # %%
+PATCHES = mnist_changes.PATCHES
 patches_pay = claim(
     "Flax trains faster with patches than with XLA's convolutions",
     speeds,
@@ -183,6 +179,7 @@ patches_pay = claim(
 patches_pay
 
 # %%
+WINOGRAD_ALONE = mnist_changes.WINOGRAD_ALONE
 winograd_pays = claim(
     "Flax trains faster with Winograd's algorithm than with patches in the "
     "second layer",
@@ -192,6 +189,7 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
+PARTS = mnist_changes.PARTS
 parts_pay = claim(
     "Flax trains faster if the second layer takes a few images at a time",
     speeds,
@@ -255,9 +253,9 @@ from jaxcap.results.ceilings import Ceilings
 
 limits = CEILINGS.run(budget_s=0.05)
 ceilings = Ceilings.from_results(limits, speeds[0].device)
-step, steps = model.work_of_step(point["batch"]), point["steps"]
-work = Cost(step.flops * steps, step.bytes_moved * steps)
-print(f"{step.flops / 1e9:.2f} GFLOP a step")
+of_step = model.work_of_step(batch_size)
+work = Cost(of_step.flops * scan_steps, of_step.bytes_moved * scan_steps)
+print(f"{of_step.flops / 1e9:.2f} GFLOP a step")
 
 # %%
 rows = []
@@ -293,5 +291,5 @@ torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
 # Each change aims at a different cost: sending images, starting steps, slow convolutions,
 # multiplications. Which of these costs most depends on the device, so measure before you optimise.
 #
-# Next: what happens within the step, and :doc:`how fast a convolution can be
+# Next: where the time goes within the step, and :doc:`what makes a convolution slow
 # </tutorials/applications/convolutions>`.

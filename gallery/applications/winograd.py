@@ -3,7 +3,7 @@ Do half the multiplications take half the time?
 ===============================================
 
 Most of what a network does is to multiply and to add. Shmuel Winograd showed how a convolution can
-do with fewer multiplications, and :doc:`the fastest training </tutorials/applications/training_speed>` on a
+do with fewer multiplications, and :doc:`our training </tutorials/applications/training_speed>` on a
 CPU uses his algorithm. How does it work, how exact is it, and how much of what it saves can you see
 on a clock? At the end is a list of what else we tried.
 """
@@ -21,6 +21,7 @@ for name in ("OF_IMAGE", "OF_KERNEL", "OF_PRODUCT"):
     print(f"{name}:\n{getattr(convolution, name).round(3)}")
 
 # %%
+import jax.numpy as jnp
 import numpy as np
 
 pixels, weights = np.array([3, 1, 4, 1, 5, 9]), np.array([2, 7, 1])
@@ -31,28 +32,26 @@ print(
     (convolution.OF_PRODUCT @ products).round(9),
 )
 
+
 # %%
 # For a single kernel, that saves nothing, because the small matrices cost more than six
 # multiplications. It can pay in a layer, where their work is shared. In the second convolution of
 # our network, a whole row of pixels with all their channels takes the place of a pixel, and a matrix
 # takes the place of a weight. Rows are transformed once for all features, and weights once for all
-# images. (In the sums below, ``n`` is an image, ``t`` a tile, ``x`` a column, ``p`` a product, ``c``
-# a channel, and ``f`` a feature. A row of a tile, of the kernel or of the output is ``i``, and a
-# column of the kernel is ``j``.)
-import jax.numpy as jnp
-
-
+# images. A *tile* is six rows that give four rows of output. ``tensordot`` multiplies the small
+# matrix by what lies along the first axis. (The comments are shapes.)
 def by_tiles(images, kernel):
-    """Convolve, by Winograd's algorithm, images of 4 * tiles + 2 rows."""
-    n, height, width, _ = images.shape
-    tiles, columns = height // 4, width - 2
+    n, height, width, _ = images.shape  # height: 4 * tiles + 2
+    tiles, columns, features = height // 4, width - 2, kernel.shape[-1]
     rows = jnp.stack([images[:, i::4][:, :tiles] for i in range(6)])
-    rows = jnp.einsum("pi,intxc->pntxc", convolution.OF_IMAGE, rows)
-    rows = jnp.stack([rows[..., j : j + columns, :] for j in range(3)])
-    weights = jnp.einsum("pi,ijcf->pjcf", convolution.OF_KERNEL, kernel)
-    products = jnp.einsum("jpntxc,pjcf->pntxf", rows, weights)
-    output = jnp.einsum("ip,pntxf->ntixf", convolution.OF_PRODUCT, products)
-    return output.reshape(n, 4 * tiles, columns, -1)
+    rows = jnp.tensordot(convolution.OF_IMAGE, rows, 1)  # 6, n, tiles, ...
+    shifted = [rows[..., j : j + columns, :] for j in range(3)]
+    weights = jnp.tensordot(convolution.OF_KERNEL, kernel, 1)  # 6, 3, ...
+    weights = weights.reshape(6, 1, 1, -1, features)
+    products = jnp.concatenate(shifted, axis=-1) @ weights
+    output = jnp.tensordot(convolution.OF_PRODUCT, products, 1)  # 4, n, ...
+    output = jnp.moveaxis(output, 0, 2)  # n, tiles, 4, ...
+    return output.reshape(n, 4 * tiles, columns, features)
 
 
 # %%
@@ -93,6 +92,7 @@ largest = f"{abs(exact).max():.0f}"
 # ---------------------------
 # The page before cut a training step into layers. Here are the times of the second convolution,
 # forward:
+from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_changes import PATCHES, WINOGRAD
 from jaxcap.experiments.mnist_layers import FORWARD, LAYERS
 from jaxcap.report import figures
@@ -118,18 +118,18 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-# That way also works on fewer images at a time, because memory gets in the way of the algorithm. XLA
-# fuses the additions of a transformation into a loop, but that loop still reads whole arrays, and
-# writes new ones for the products. So the second convolution and the pool take a few images at a
-# time, whose numbers can stay in the cache:
+# Our Winograd version also takes fewer images at a time, because traffic to memory would otherwise
+# eat up what the algorithm saves. XLA fuses the additions of a transformation into a loop, but that
+# loop still reads whole arrays, and writes new ones for the products. So the second convolution and
+# the pool take a few images at a time, whose numbers can stay in the cache:
 from jaxcap.report.source import Source
 
 Source(convolution.in_parts)
 
 # %%
-# The fastest training makes two more changes. In the forward pass, its first convolution needs no
-# matrix product, because ``convolution.by_shifts`` lets XLA turn a sum of nine terms into one loop.
-# And our ``Dropout`` cuts each random number into four bytes, which decide on four activations. What
+# Our training makes two more changes. In the forward pass, its first convolution needs no matrix
+# product, because ``convolution.by_shifts`` lets XLA turn a sum of nine terms into one loop. And
+# our ``Dropout`` cuts each random number into four bytes, which decide on four activations. What
 # each change does to the training by itself is on :doc:`the page about training
 # </tutorials/applications/training_speed>`.
 #
@@ -174,11 +174,27 @@ for name, speed in speeds.items():
     print(f"{name:9} {speed:4.0f} GFLOP/s")
 
 # %%
-# The first two are the best of a hundred single calls. Winograd's algorithm halves the
-# multiplications. But if they run at half of the limit or less, nothing is gained: a direct
-# convolution at the limit would take no longer. A library can come close to it if it `makes code
-# for each shape <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN
-# does, which PyTorch calls for its convolutions on many CPUs.
+of_limit = f"{speeds['Winograd'] / speeds['the limit']:.0%}"
+predicted = 2 * speeds["Winograd"] / speeds["patches"]
+by_products = f"{predicted:.1f}"
+forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
+helps = forward_to_patches.value > predicted
+rest = f"works {'for' if helps else 'against'} Winograd's algorithm"
+
+# %%
+# The first two are the best of a hundred single calls. With half the work at these rates, the
+# products alone predict a ratio of :measured:`by_products` between the times of patches and of
+# Winograd's algorithm. Measured, the forward pass was
+# :measured:`forward_to_patches than with patches`. So what surrounds the products
+# :measured:`rest`. Patches copy each pixel up to nine times into memory. Winograd's transformations
+# read and write arrays, too, but only for a few images at a time.
+#
+# And beside PyTorch? Winograd's products run at :measured:`of_limit` of the limit. At half of it, a
+# direct convolution at the limit would take no longer. A library can come close to the limit if it
+# `makes code for each shape
+# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does, which
+# PyTorch calls for its convolutions on many CPUs. Here, Winograd's forward pass was
+# :measured:`forward_to_torch than PyTorch's`.
 #
 # What else did we try?
 # ---------------------
@@ -209,18 +225,19 @@ Table(title, headers, rows)
 # CPU multiplies them as they are; elsewhere, they are converted first. With fewer images at a time,
 # the products get small, and with more, the arrays leave the cache. Recomputing what the gradient
 # needs saves memory, but costs time. (*Channels first* is the order in which a patch's numbers lie.
-# XNNPACK is a library of kernels. Where XLA gives its products to another library, as it may since
-# YNNPACK replaced it, that row shows chance alone.)
+# XNNPACK is a library of kernels. XLA may now pass its products to YNNPACK instead. Where it does,
+# switching XNNPACK off changes nothing, and that row shows only noise.)
 #
 # Takeaway
 # --------
-forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
+forward_to_torch = forward.speedup(WINOGRAD, over=DEVICE)
 
 # %%
 # Half the multiplications take half the time only if they run at the same rate and the additions
 # cost nothing. With Winograd's algorithm, the forward pass of the second convolution was
-# :measured:`forward_to_patches than with patches`, and its largest error was
-# :measured:`more_error` times that of patches. Whenever an algorithm promises fewer operations, ask what it
-# does more of instead, and check that the results are still accurate enough.
+# :measured:`forward_to_patches than with patches`, and
+# :measured:`forward_to_torch than with PyTorch`. Its largest error was :measured:`more_error` times
+# that of patches. Whenever an algorithm promises fewer operations, ask what it does more of
+# instead, and check that the results are still accurate enough.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

@@ -22,17 +22,29 @@ like, follow one short function through this page, and decide whether to read on
 # To run this page yourself you also need the site's own package:
 # :ref:`here is how to get it <run-it-yourself>`.
 #
-# Find out which device it uses
-# -----------------------------
-# JAX calls each kind of hardware a *backend*. If it can use several, it prefers a GPU or a TPU to
-# the CPU. On the machine that built this page, its choice was:
+# Make an array
+# -------------
+# The module :mod:`jax.numpy` mirrors most of NumPy, function by function. Everybody calls it
+# ``jnp``:
 import jax
+import jax.numpy as jnp
 
-jax.default_backend()
+x = jnp.linspace(0.0, 12.0, 1000)
+x[:5]
 
 # %%
-# A backend has one or more devices. Unless you say otherwise, new arrays go to the first:
-print(jax.device_count(), jax.devices())
+# The result is a :class:`jax.Array`. It holds 32-bit numbers where NumPy would have chosen 64 bits,
+# for reasons that the :doc:`next page </tutorials/basics/jnp_and_numpy>` explains:
+print(x.dtype, x.shape)
+
+# %%
+# Find out which device it is on
+# ------------------------------
+# JAX calls each kind of hardware a *backend*. If it can use several, it prefers a GPU or a TPU to
+# the CPU. A backend has one or more devices, and unless you say otherwise, new arrays go to the
+# first. On the machine that built this page:
+print(jax.default_backend(), x.devices())
+
 
 # %%
 # If you have a GPU but your own program prints ``cpu``, it will still run, only not on the GPU.
@@ -42,23 +54,6 @@ print(jax.device_count(), jax.devices())
 # A laptop and a server both say ``cpu``, but their times have little in common. That is why each
 # page of this site says below its title which machine measured it.
 #
-# Make an array
-# -------------
-# The module :mod:`jax.numpy` mirrors most of NumPy, function by function. Everybody calls it
-# ``jnp``:
-import jax.numpy as jnp
-
-x = jnp.linspace(0.0, 12.0, 1000)
-x[:5]
-
-# %%
-# The result is a :class:`jax.Array`. It knows which device it lives on, and it holds 32-bit numbers
-# where NumPy would have chosen 64 bits, for reasons that the
-# :doc:`next page </tutorials/basics/jnp_and_numpy>` explains.
-print(x.dtype, x.shape, x.devices())
-
-
-# %%
 # Write a function as you would for NumPy
 # ---------------------------------------
 # A function for JAX is an ordinary Python function that calls ``jnp``. You will meet ``wave`` again
@@ -127,31 +122,20 @@ float(abs(fast_wave(x) - wave(x)).max())
 #
 # A stopwatch alone would mislead you
 # -----------------------------------
-# Why not time one call of each? Because the first call compiles, and because JAX may return before
-# the result is there. Besides, a machine isn't equally fast all the time, and some processes are
-# luckier than others. A fair clock therefore leaves the first call out, *waits* for each result,
-# and lets the variants *take turns*, in several fresh processes.
-#
-# On this site, an *experiment* takes care of all that.
-# (:doc:`The page on timing </tutorials/performance/timing>` shows what happens if nobody does.)
-# This experiment compares ``wave`` op by op with ``wave`` compiled:
+# Why not time one call of each? Because the first call compiles, because JAX may return before the
+# result is there, and because a machine isn't equally fast all the time. So this site leaves the
+# first call out, *waits* for each result, and lets the variants *take turns*, in several fresh
+# processes. (:doc:`The page on timing </tutorials/performance/timing>` shows what happens
+# otherwise.) Here is how long a call took:
 from jaxcap.experiments.jit import INTRODUCTION
 
 results = INTRODUCTION.run(budget_s=0.06)
-results
-
-# %%
 _ = figures.bars(results, title="wave of a hundred thousand numbers")
 
 # %%
-# The column *time* says how long a call takes until its result is there, and *first call* includes
-# the compilation, which happens once. (Op by op, JAX compiles a small kernel for each operation, so
-# that first call is slow, too.) :doc:`How we measure </measuring>` explains the rest of the table.
-#
 # Were you close? The result depends on the machine, so this site states each conclusion as a
 # *claim*, and checks it against the results. The *interval* of a claim says where its number would
-# probably lie if as many processes measured it again. Here is the first of
-# :doc:`all claims on this site </results/claims>`:
+# probably lie if as many processes measured it again:
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
@@ -163,11 +147,11 @@ speedup = jit_pays.estimate
 jit_pays
 
 # %%
-# So the compiled ``wave`` was :measured:`speedup than op by op`. (The factor is the median of the
-# ratios within rounds of turns, so it may differ from the quotient of the two times.) Three things
-# decide such a number: calls from Python, trips through memory, and arithmetic. Compiling saves
-# calls and trips, but leaves most of the arithmetic.
-# :doc:`The page on jit </tutorials/transformations/jit>` takes the three apart.
+# So the compiled ``wave`` was :measured:`speedup than op by op`. Three things decide such a number:
+# calls from Python, trips through memory, and arithmetic. Compiling saves calls and trips, but
+# leaves most of the arithmetic. :doc:`The page on jit </tutorials/transformations/jit>` takes the
+# three apart. It also measures ``wave`` again, among arrays of other sizes, and may get another
+# factor, because a time depends on what ran just before, too, and on the state of the machine.
 #
 # Takeaway
 # --------
@@ -175,6 +159,6 @@ jit_pays
 # ``vmap`` maps it over arrays, and ``jit`` compiles it. You write a plain Python function, and wrap
 # it in one more call for each of the three. How much compiling gains depends on the function and
 # the machine, so measure it. On a hundred thousand numbers, our compiled function was
-# :measured:`speedup than op by op`.
+# :measured:`speedup than the same function run one operation at a time`.
 #
 # Next: :doc:`is jax.numpy just NumPy? </tutorials/basics/jnp_and_numpy>`

@@ -108,8 +108,7 @@ print("32 bits:", int(jnp.float32(2**24) + 1))
 # The added 1 is lost, and nothing tells you, so a counter kept in a 32-bit float would stop here
 # for good. (Integers have 32 bits, too, and wrap around to negative numbers at 2³¹.) A sum of
 # fractions is usually off long before that, because each addition rounds and the errors pile up. To
-# watch them, add one tenth after another, as NumPy's ``cumsum`` does, and compare the running sum
-# with a product in 64 bits:
+# watch them, add one tenth after another, and compare the running sum with a product in 64 bits:
 tenth = np.float32(0.1)
 counts = np.arange(1, 1_000_001)
 running = np.cumsum(np.full(len(counts), tenth))
@@ -127,20 +126,10 @@ figures.headline(figure, f"After the last addition, off by {off[-1]:.1%}")
 
 # %%
 # Where a thin spike points down, the running sum crosses the true value, and is right by accident.
-# A running total of your own would lose digits in the same way. A library's function may add up
-# groups of terms first, and lose fewer. Which of these do?
-total = len(counts) * float(tenth)
-for name, last in {
-    "np.cumsum": running[-1],
-    "np.sum": np.full(len(counts), tenth).sum(),
-    "jnp.cumsum": jnp.cumsum(jnp.full(len(counts), tenth))[-1],
-}.items():
-    print(f"{name:10} off by {abs(float(last) / total - 1):.1g}")
-
-# %%
-# A long chain of additions usually costs more digits than a short one. But each function groups its
-# terms as it likes, so don't expect two functions to lose the same digits. And what if you ask JAX
-# for 64 bits? It warns, and gives you 32:
+# The sums of both libraries add up groups of terms instead, which loses fewer digits, but don't
+# expect two functions to lose the same ones.
+#
+# What if you ask JAX for 64 bits? It warns, and gives you 32:
 import warnings
 
 with warnings.catch_warnings(record=True) as caught:
@@ -251,11 +240,11 @@ positives_of_three(x)
 # fill up with zeros, which look like an element and like a position.) Be generous with ``size``,
 # because JAX drops whatever doesn't fit, and doesn't tell you.
 #
-# Handing over NumPy's arrays takes time in every call
-# ----------------------------------------------------
-# JAX's functions accept NumPy arrays, which is convenient but has a price. At each call, the array
-# has to be brought to where the device can read it. For a GPU, that is a journey over the bus, and
-# another one back if NumPy wants the result. For a CPU, it is a copy at most.
+# Does it cost time to hand over NumPy's arrays?
+# ----------------------------------------------
+# JAX's functions accept NumPy arrays, but at each call, the array has to be brought to where the
+# device can read it. For a GPU, that is a journey over the bus, and another one back if NumPy wants
+# the result. For a CPU, it is a copy at most.
 #
 # How large is that price beside real work? Below, the product of two matrices is computed in three
 # ways, all in 32 bits. ``linalg.product`` is :func:`jax.numpy.matmul`. (Why not multiply a matrix
@@ -287,9 +276,6 @@ float(abs(by_jax - by_numpy).max() / abs(by_numpy).max())
 # JAX beat NumPy at multiplying matrices at all? All three ways take turns, in several fresh
 # processes:
 results = product.PRODUCT.run(budget_s=0.06)
-results
-
-# %%
 _ = figures.scaling(
     results,
     x="size",
@@ -299,8 +285,8 @@ _ = figures.scaling(
 )
 
 # %%
-# What do NumPy's arrays cost JAX? The table compares two ways with JAX on NumPy's arrays: JAX on
-# its own arrays, and NumPy. Where an interval includes 1, the measurement can't tell the two apart:
+# The table takes JAX on NumPy's arrays as the baseline, and compares two rivals with it: JAX on its
+# own arrays, and NumPy:
 verdicts = {
     size: results.speedup(
         product.JAX_ARRAYS, over=product.JAX_ON_NUMPY, size=size

@@ -10,27 +10,27 @@ of them as you need, which mistakes raise no error, and what keys cost.
 # %%
 # With hidden state, the order of calls matters
 # ---------------------------------------------
-# Here are two functions that each return a random number:
+# These two functions, after the exercises of a 2023 course, each return a random number:
 import numpy as np
 
 
-def bar():
+def single():
     return np.random.uniform()
 
 
-def baz():
-    return np.random.uniform()
+def doubled():
+    return 2 * np.random.uniform()
 
 
 # %%
 # Mathematically, a sum doesn't depend on the order of its terms. Does this one?
 np.random.seed(0)
-bar_first = bar() + 2 * baz()
+single_first = single() + doubled()
 
 np.random.seed(0)
-baz_first = 2 * baz() + bar()
+doubled_first = doubled() + single()
 
-print(bar_first, baz_first)
+print(single_first, doubled_first)
 
 # %%
 # Here the order matters. NumPy's generator has a state, which every draw changes, so whichever
@@ -55,7 +55,8 @@ key
 # A key is an array with a type of its own. Here that type is called ``fry``, after Threefry, JAX's
 # usual generator. (Older code calls ``jax.random.PRNGKey``, which returns a plain array of integers
 # and leads to the same numbers.) Functions of :mod:`jax.random` have no other source of randomness
-# than their key, so with the same key they return the same number:
+# than their key, so with the same key they return the same number. (To show what
+# a repeated key does, this page draws from some of its keys again, on purpose.)
 again = jax.random.key(1)
 print(jax.random.uniform(again), jax.random.uniform(again))
 
@@ -67,18 +68,18 @@ key, first, second = jax.random.split(key, 3)
 print(jax.random.uniform(first), jax.random.uniform(second))
 
 # %%
-# Back to the sum. Now each call has a key to itself and changes nothing, so both orders agree:
+# Back to the sum. Now each function has a key to itself and changes nothing, so both orders agree:
 
 
-def foo1(key1, key2):
-    return jax.random.uniform(key1) + 2 * jax.random.uniform(key2)
+def single(key):
+    return jax.random.uniform(key)
 
 
-def foo2(key1, key2):
-    return 2 * jax.random.uniform(key2) + jax.random.uniform(key1)
+def doubled(key):
+    return 2 * jax.random.uniform(key)
 
 
-print(foo1(first, second), foo2(first, second))
+print(single(first) + doubled(second), doubled(second) + single(first))
 
 # %%
 # A loop can make its keys from its counter
@@ -114,8 +115,8 @@ _ = figures.key_tree(
 )
 
 # %%
-# Never put a key to two of these uses, not even to the first two, because splitting and folding may
-# give you the same new key, as they do since JAX 0.5:
+# Give each key only one of these uses. Even splitting and folding the same key is wrong: since JAX
+# 0.5, the two can make the same new key:
 parent = jax.random.key(3)
 print(jax.random.split(parent)[1] == jax.random.fold_in(parent, 1))
 
@@ -238,11 +239,11 @@ for noise_key in jax.random.split(jax.random.key(1), 3):
 # %%
 # Two generators that don't freeze
 # --------------------------------
-# Keys that are split by hand all need names, and sooner or later somebody passes the wrong one. You
-# can have a generator count for you, as long as it doesn't freeze. JAX's own ``stateful_rng``,
-# which is `experimental <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_, keeps its
-# counter in a mutable array, a *ref* (:func:`jax.new_ref`). JAX can trace what happens to a ref, so
-# the counter advances even inside a compiled function:
+# A generator can hand out keys, or numbers, as long as it doesn't freeze. JAX's own
+# ``stateful_rng``, which is `experimental
+# <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_, keeps its counter in a mutable
+# array, a *ref* (:func:`jax.new_ref`). JAX can trace what happens to a ref, so the counter advances
+# even inside a compiled function:
 from jax.experimental.random import stateful_rng
 
 rng = stateful_rng(2)
@@ -251,14 +252,12 @@ for call in range(3):
     print(call, noisy(0.0))
 
 # %%
-# The price is that a ref can't go everywhere. For example, the rows of a batch that you map with
-# ``vmap`` can't share such a generator, and under JAX 0.10 it can't draw while ``grad``
-# differentiates, which is where dropout would need it. A key from ``rng.key()``, passed in as an
-# argument, works under ``grad``, and under ``vmap`` as well if you split it into one for each row.
+# But a ref can't go everywhere: the rows of a batch that you map with ``vmap`` can't share such a
+# generator, and under JAX 0.10 it can't draw while ``grad`` differentiates. In such places, pass in
+# a key from ``rng.key()`` as an argument. For ``vmap``, split it into one for each row.
 #
 # This site's :class:`~jaxcap.tools.prng.KeyStream` hands out keys and nothing else. It folds a
-# counter into the key of its seed, and refuses to be used while JAX traces, where the counter would
-# stand still:
+# counter into the key of its seed, and refuses to be used while JAX traces:
 from jaxcap.tools.prng import KeyStream
 
 stream = KeyStream(42)
@@ -269,15 +268,17 @@ print("all equal:", bool((weights == biases).all()))
 # %%
 # A seed alone doesn't reproduce a number
 # ---------------------------------------
-# The functions ``foo1`` and ``foo2`` come from the exercises of a 2023 course, which promise
-# another number for the same seed. In between, JAX 0.5 changed the default of a setting called
-# ``jax_threefry_partitionable``. You can still run the example both ways:
+# The exercises that our sum comes from promise another number for the same seed. Since then, JAX
+# 0.5 has changed the default of a setting called ``jax_threefry_partitionable``. You can still run
+# the example both ways:
 
 
 def both_orders(partitionable):
     with jax.threefry_partitionable(partitionable):
         _, first, second = jax.random.split(jax.random.key(0), 3)
-        return float(foo1(first, second)), float(foo2(first, second))
+        one_way = single(first) + doubled(second)
+        other_way = doubled(second) + single(first)
+        return float(one_way), float(other_way)
 
 
 since_0_5 = both_orders(True)
@@ -321,29 +322,20 @@ for count in (2, 4, 6):
 #
 # Count the calls to JAX. Splitting takes two for each key: one to split, and one to take the result
 # apart. A stream takes one for each key, because its ``fold_in`` is compiled, and a batch takes one
-# in all, however many keys it has. If calls were all that took time, a stream would take half as
-# long as splitting, and a batch of a hundred keys one two-hundredth of that time.
-from jaxcap.experiments.keys import (
-    KEYS,
-    NEXT_EACH,
-    SPLIT_BATCH,
-    SPLIT_EACH,
-    STREAM_BATCH,
-)
+# in all, however many keys it has. If only calls took time, a stream would need half of splitting's
+# time, and a batch of a hundred keys a two-hundredth of it.
+from jaxcap.experiments import keys as ways
 
-results = KEYS.run(budget_s=0.03)
-results
-
-# %%
-results.speedups(over=SPLIT_EACH)
-
-# %%
+results = ways.KEYS.run(budget_s=0.03)
 _ = figures.bars(
     results.select(keys=100),
-    over=SPLIT_EACH,
-    about=SPLIT_BATCH,
+    over=ways.SPLIT_EACH,
+    about=ways.SPLIT_BATCH,
     title="A hundred random keys",
 )
+
+# %%
+results.speedups(over=ways.SPLIT_EACH)
 
 # %%
 # How close did the count come? First, keys that are made one by one:
@@ -353,7 +345,7 @@ stream_pays = claim(
     "drawing a hundred keys from a stream is faster than splitting them "
     "one by one",
     results,
-    speedup_of(NEXT_EACH, over=SPLIT_EACH, keys=100),
+    speedup_of(ways.NEXT_EACH, over=ways.SPLIT_EACH, keys=100),
 )
 stream_pays
 
@@ -362,9 +354,9 @@ stream_pays
 batch_pays = claim(
     "one split into a hundred keys is faster than a hundred splits",
     results,
-    speedup_of(SPLIT_BATCH, over=SPLIT_EACH, keys=100),
+    speedup_of(ways.SPLIT_BATCH, over=ways.SPLIT_EACH, keys=100),
 )
-single = results.speedup(NEXT_EACH, over=SPLIT_EACH, keys=1)
+one_key = results.speedup(ways.NEXT_EACH, over=ways.SPLIT_EACH, keys=1)
 batch_pays
 
 # %%
@@ -372,7 +364,7 @@ batch_pays
 # :measured:`drawn than splitting one by one`, and one split into all was
 # :measured:`batch than a hundred splits`. The count treats all calls alike, and they aren't: the
 # stream's call is compiled as a whole, while :func:`jax.random.split` has Python code around it.
-# For a single key, a draw from the stream was :measured:`single than a split` that is then taken
+# For a single key, a draw from the stream was :measured:`one_key than a split` that is then taken
 # apart. Of the two batches, which make one call each, the stream's was
 # :measured:`stream_batch than the split`.
 #
@@ -382,7 +374,9 @@ batch_pays
 # Takeaway
 # --------
 drawn, batch = stream_pays.estimate, batch_pays.estimate
-stream_batch = results.speedup(STREAM_BATCH, over=SPLIT_BATCH, keys=100)
+stream_batch = results.speedup(
+    ways.STREAM_BATCH, over=ways.SPLIT_BATCH, keys=100
+)
 
 # %%
 # A random number in JAX is a function of its key. That frees you from the order of calls, and

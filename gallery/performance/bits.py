@@ -112,14 +112,19 @@ a, b = bits.cast(matrices, BFLOAT16)
 print(jnp.matmul(a, b).dtype)
 print(jnp.matmul(a, b, preferred_element_type=FLOAT32).dtype)
 ones = jnp.ones((1, 10_000), BFLOAT16)
-print("ten thousand ones:", (ones @ ones.T).item())
+added = (ones @ ones.T).item()
+print("ten thousand ones:", added)
 
 # %%
-# If the last number is close to ten thousand, this device adds up in a longer format. The table
-# below calls the product with a longer result *bfloat16 and float32*. It also has a sum of a
-# million numbers, whose longer result we ask for by ``dtype``. In bfloat16, the inputs have only
-# two digits. How much can a longer result still help? The exact sum comes from `math.fsum
-# <https://docs.python.org/3/library/math.html#math.fsum>`__, and the product in 64 bits from NumPy:
+in_full = "in a longer format, and rounds the sum to bfloat16 at the end"
+adds_up = in_full if added > 9000 else "in bfloat16"
+
+# %%
+# So this device adds up :measured:`adds_up`. The table below calls the product with a longer result
+# *bfloat16 and float32*. It also has a sum of a million numbers, whose longer result we ask for by
+# ``dtype``. In bfloat16, the inputs have only two digits. How much can a longer result still help?
+# The exact sum comes from `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__,
+# and the product in 64 bits from NumPy:
 from math import fsum
 
 (numbers,) = experiments.inputs("sum", 1_000_000)
@@ -140,14 +145,11 @@ Table(title, ("format", *exact), rows)
 
 # %%
 # Compare *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs is the
-# rounding of the result. In the sum, rounding the inputs does little harm: some of the million are
-# rounded up and others down, so most errors cancel. A rounded result has a single error and nothing
-# to cancel it. In the product, fewer errors cancel in each sum, so even a longer result stays far
-# from the accuracy of float32, provided that this device multiplies float32 in full. (The sum in
-# float16 is infinite, for the reason that you saw above.)
-#
-# Some devices shorten the input of a float32 product by themselves, and a setting decides whether
-# they may. :doc:`The page on linear algebra </tutorials/performance/linear_algebra>` is about that.
+# rounding of the result. Rounded inputs do little harm in the sum, where most of a million errors
+# cancel, and more in the product, whose sums are shorter. A rounded result has a single error, and
+# nothing to cancel it. (The sum in float16 is infinite, for the reason that you saw above.
+# :doc:`Some devices </tutorials/performance/linear_algebra>` also shorten the inputs of a float32
+# product.)
 #
 # Is bfloat16 faster here?
 # ------------------------
@@ -160,6 +162,10 @@ products = results.select(task="product")
 _ = figures.ratios(products, over=FLOAT32, title="Product of two matrices")
 
 # %%
+# How to choose? Take float64 where the answer has to be right to many digits, as in :doc:`a fit
+# that must converge </tutorials/applications/convergence>`. Take float32 for anything that
+# accumulates: sums and, as you will see below, weights. Do the rest in bfloat16 if that pays on
+# your device, or if you run out of memory. And take float16 for data whose range you know.
 from jaxcap.report.claims import claim, speedup_of
 
 bfloat16_pays = claim(
@@ -181,9 +187,13 @@ long_result_pays
 # %%
 # Can a call get faster by returning more bytes? Look at what the compiler made of each product.
 # Count the conversions, and ask how much memory the program sets aside for intermediate results:
+from functools import partial
+
+to_float32 = partial(jnp.matmul, preferred_element_type=FLOAT32)
 for name in (FLOAT32, "float16", BFLOAT16, MIXED):
-    call = experiments.prepare("product", 500)[name]
-    program = call.func.lower(*call.args).compile()
+    multiply = to_float32 if name == MIXED else jnp.matmul
+    a, b = bits.cast(matrices, BFLOAT16 if name == MIXED else name)
+    program = jax.jit(multiply).lower(a, b).compile()
     conversions = program.as_text().count(" convert(")
     size = program.memory_analysis().temp_size_in_bytes
     print(f"{name:20} {conversions} conversions, {size:9,} temporary bytes")
@@ -192,7 +202,8 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 # Without conversions, the matrices are multiplied as they are. Three conversions mean that the
 # compiler didn't multiply these types directly. It makes float32 copies of both matrices,
 # multiplies the copies, and shortens the result. That is all the work of float32, with the
-# conversions on top. The temporaries are the copies and the long result.
+# conversions on top. The temporaries are the copies and the long result, so while it runs, such a
+# program saves no memory.
 #
 # Conversions don't prove that the processor can do no better. For CPUs, XLA has a `list of products
 # <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ that it leaves to a
@@ -295,15 +306,8 @@ mixed_pays = claim(
 mixed_pays
 
 # %%
-# How to choose? Take float64 where the answer has to be right to many digits, as in :doc:`a fit
-# that must converge </tutorials/applications/convergence>`, and float32 for anything that
-# accumulates, such as sums and weights. Do the rest in bfloat16 if the table says that it pays on
-# your device, or if you run out of memory. (Stored arrays then take half the space. But where the
-# compiler makes float32 copies, temporaries take more.) And take float16 for data whose range you
-# know.
-#
-# Then check the dtype of what comes out, because a single float32 among short numbers may turn all
-# of them into float32, without a word. Which of these will?
+# Whatever you choose, check the dtype of what comes out, because a single float32 among short
+# numbers may turn all of them into float32, without a word. Which of these will?
 short = jnp.ones(3, BFLOAT16)
 for other in (2.0, np.float32(2), jnp.ones(3)):
     print((short * other).dtype, "from", repr(other))
@@ -328,8 +332,8 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # float16 has more digits but less range, so its gradients may vanish without *loss scaling*.
 #
 # Don't take it for granted that a short format saves time, because that is up to the device and the
-# compiler. On this page's device, a product in bfloat16 was :measured:`product_16 than in float32`,
-# and with a float32 result it was :measured:`long_result than with a bfloat16 result`. A training
+# compiler. On this page's device, a product in bfloat16 was :measured:`product_16 than in float32`.
+# With its result in float32, it was :measured:`long_result than with a bfloat16 result`. A training
 # step with its gradient in bfloat16 was :measured:`step_mixed than one in float32`. If such a
 # result surprises you, look for conversions in the compiled program.
 #

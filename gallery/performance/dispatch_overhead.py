@@ -41,6 +41,18 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 # - ``jit in each call``, which wraps the function in :func:`jax.jit` anew for each call. This is
 #   how the notebook did it.
 #
+# For ``dot``, the last three look like this:
+compiled = jax.jit(jnp.dot)
+
+
+def jit_in_each_call(a, b):
+    return jax.jit(jnp.dot)(a, b)
+
+
+for way in (jnp.dot, compiled, jit_in_each_call):
+    print(way(a_jax, b_jax))
+
+# %%
 # All five use 32 bits here. How long do you think each of them takes for five numbers? Guess before
 # you look:
 from jaxcap.experiments import dispatch as experiments
@@ -75,23 +87,35 @@ small_is_slow
 # When does another thread take over?
 # -----------------------------------
 # Now read down a column. Where the time hardly changes with the size, you are looking at dispatch
-# alone. Here are the rows of each library's own arrays as a figure:
+# alone. Here are the rows with JAX's arrays as a figure. (NumPy has to convert them in each call,
+# so its line lies higher than with arrays of its own.)
 from jaxcap.report import figures
 
-dot = results.select(operation="dot", arrays="its own")
+dot = results.select(operation="dot", arrays="JAX")
 _ = figures.scaling(
     dot,
     x="size",
     over=experiments.NUMPY,
     about=experiments.JIT,
-    title="dot on each library's own arrays",
+    title="dot on JAX's arrays",
     xlabel="numbers in each array",
 )
 
 # %%
-# A thousand numbers are still next to nothing. So if JAX's lines jump before they get there,
-# arithmetic isn't the reason. What is? For the compiled ``dot``, compare when the call returned
-# with when the result was ready, beside the operations that XLA counts in the compiled program:
+growth_of = {}
+for variant in ("NumPy", "jit"):
+    hundred, thousand = (dot.only(variant, size=n) for n in (100, 1000))
+    growth_of[variant] = thousand.time.value / hundred.time.value
+numpy_grew, jit_grew = (f"{factor:.1f}" for factor in growth_of.values())
+jumps = growth_of["jit"] > 1.5 * growth_of["NumPy"]
+if_it_jumps = "the jump of jit must have another cause"
+cause = if_it_jumps if jumps else "jit has no jump to explain here"
+
+# %%
+# From a hundred numbers to a thousand, NumPy's time changed by a factor of :measured:`numpy_grew`,
+# and that of ``jit`` by a factor of :measured:`jit_grew`. NumPy's factor shows what the arithmetic
+# adds, so :measured:`cause`. Compare when the compiled call returned with when its result was
+# ready, beside the operations that XLA counts in the program:
 rows = [
     (
         f"{result.parameters['size']:,}",
@@ -111,10 +135,10 @@ Table("A compiled dot, from call to result", headers, rows)
 # %%
 # On a CPU, a program in which XLA counts fewer than a thousand floating-point operations runs in
 # the thread that called it, if its inputs are ready. So the result is ready when the call returns.
-# The small gap in the table is the time it takes to ask. A larger program is handed to another
-# thread, which lets Python run ahead, but waking a thread takes time. If that is the reason, the
-# times jump where the count passes a thousand, and from there the gap between the two columns
-# widens with the work. On a GPU there is no such step, because every call is handed over.
+# The small gap in the first row is the time that it takes Python to ask whether the result is
+# ready. A larger program is handed to another thread, which lets Python run ahead, but waking a
+# thread takes time. Here the count passes a thousand between the rows of 100 and 1,000 numbers. On
+# a GPU there is no such step, because every call is handed over.
 #
 # (XLA counts sines and the like separately. The thousand is a rule of thumb in its source, and may
 # change. :doc:`Asynchronous dispatch
@@ -165,20 +189,11 @@ for _ in range(3):
 #
 # Another habit to question: mixing kinds of arrays
 # -------------------------------------------------
-# NumPy and JAX accept each other's arrays, and silently convert them in each call. Here are the
-# times for five numbers of either kind:
-numpy_dot = results.select(variant="NumPy", operation="dot", size=5)
-jax_dot = results.select(variant="jit", operation="dot", size=5)
-for kind in ("its own", "JAX"):
-    time = numpy_dot.only(arrays=kind).time
-    print(f"NumPy on {kind:7} arrays: {time.short}")
-for kind in ("its own", "NumPy"):
-    time = jax_dot.only(arrays=kind).time
-    print(f"jit   on {kind:7} arrays: {time.short}")
-
-# %%
-# The difference in each pair is the price of conversion. Don't pay it in a loop: convert once,
-# before the loop.
+# NumPy and JAX accept each other's arrays, and silently convert them in each call. For five
+# numbers, NumPy took :measured:`dispatch_numpy` with arrays of its own, and
+# :measured:`numpy_converting` with JAX's. The compiled function took :measured:`dispatch_jax` with
+# JAX's arrays, and :measured:`jax_converting` with NumPy's. The difference in each pair is the
+# price of conversion. Don't pay it in a loop: convert once, before the loop.
 #
 # A habit to acquire: many operations in one call
 # -----------------------------------------------
@@ -287,6 +302,9 @@ Table(
 smallest = results.select(operation="dot", arrays="its own", size=5)
 dispatch_jax = smallest.only("jit").time
 dispatch_numpy = smallest.only("NumPy").time
+of_five = results.select(operation="dot", size=5)
+numpy_converting = of_five.only("NumPy", arrays="JAX").time
+jax_converting = of_five.only("jit", arrays="NumPy").time
 chain_compiled = chain_pays.estimate
 
 # %%

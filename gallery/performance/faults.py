@@ -13,9 +13,9 @@ of them could you leave on?
 # A step that returns NaN
 # -----------------------
 # A step of an optimisation moves a hundred points, so that their distances agree better with a
-# table. You met it without its fault in :doc:`where does the time go
-# </tutorials/performance/profiling>`, which lists ``step`` and ``stress``, the loss that it lowers.
-# The fault is in these distances:
+# table. :doc:`Where does the time go </tutorials/performance/profiling>` has the code without its
+# fault: the loss is called ``stress``, and ``step`` moves the points to lower it. The fault is in
+# these distances:
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
@@ -64,30 +64,9 @@ jax.effects_barrier()
 # see numbers. But that takes longer, and a fault that exists only in the compiled program won't
 # show.)
 #
-# Could you keep the value instead, to look at it after the call? A traced value stands for a number
-# only as long as JAX traces:
-from textwrap import fill
-
-kept = []
-
-
-@jax.jit
-def remembering(positions):
-    kept.append(placement.stress(positions, table))
-    return kept[-1]
-
-
-remembering(start)
-try:
-    kept[-1] + 1
-except jax.errors.UnexpectedTracerError as error:
-    print(fill(str(error).splitlines()[0], 70))
-
-# %%
-# The rest of the message names the line that made the value, and `JAX's documentation
-# <https://docs.jax.dev/en/latest/errors.html#jax.errors.UnexpectedTracerError>`__ has more
-# examples. Under :obj:`jax.check_tracer_leaks`, the call of ``remembering`` would have raised an
-# error itself. If you want to keep a value, return it.
+# (Don't keep the value in a list, to look at it after the call. A traced value stands for a number
+# only while JAX traces, and :doc:`using it later raises an error
+# </tutorials/basics/random_numbers>`. Return the value instead.)
 #
 # Checks find where a NaN begins
 # ------------------------------
@@ -193,7 +172,8 @@ print("with checkify:", value, "and the error:", error.get())
 # How many times as long does a step take if it prints one number? We compare the mended step with
 # three that are watched: one prints, one runs under ``debug_nans``, and one was made by
 # ``checkify`` and raises its error if there is one. These are the functions that we time. A
-# wrapper, not shown, waits until the first has printed its number, and discards the text:
+# wrapper, not shown, waits until the first has printed its number, and discards the text. (The time
+# under ``debug_nans`` includes switching it on and off in each call.)
 from jaxcap.experiments import faults as experiments
 from jaxcap.report import figures
 
@@ -256,16 +236,6 @@ checks_cost = claim(
 checks_cost
 
 # %%
-# And the profiler of the :doc:`previous page </tutorials/performance/profiling>`? The table shows a
-# single step in a trace of its own, including the time to open the trace, close it and write its
-# file:
-once = results.select(tools=experiments.ONCE)
-once
-
-# %%
-# Opening and closing are paid once for each trace, however many steps it has. So record several
-# steps in one.
-#
 # Takeaway
 # --------
 printed = printing_costs.estimate

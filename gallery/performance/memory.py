@@ -53,9 +53,13 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
     print(f"  {found.peak_memory_in_bytes / 1e6:6.2f} MB at the peak?")
 
 # %%
+peak_omits = found.peak_memory_in_bytes < found.temp_size_in_bytes
+omits_or_includes = "omits" if peak_omits else "includes"
+
+# %%
 # *Temporaries* are the memory that the program sets aside for its own use while it runs. The last
-# number is called ``peak_memory_in_bytes``. Don't trust the name: where it is just arguments plus
-# results, it omits the temporaries. To get the total, add all three.
+# number is called ``peak_memory_in_bytes``. For the gradient, it :measured:`omits_or_includes` the
+# temporaries. Don't rely on it: to get the total, add arguments, results and temporaries.
 #
 # A gradient remembers
 # --------------------
@@ -151,8 +155,8 @@ Table("Temporaries and results of one call", columns, rows)
 
 # %%
 # The operating system also counts memory that the runtime and its threads use, which the compiler
-# doesn't know about. So expect the second number to be somewhat larger. If the excess is small, or
-# about the same in both rows, you can plan with the analysis.
+# doesn't know about. The excess was :measured:`excess` in the two rows. Plan with the analysis, and
+# leave about as much free.
 #
 # Remember less, and compute it again
 # -----------------------------------
@@ -231,9 +235,9 @@ recomputing_costs = claim(
 recomputing_costs
 
 # %%
-# Could more work take less time? It could, because memory costs time, too. When a process on a CPU
-# first touches a page of memory, a *page fault* interrupts it, and the operating system has to
-# clear the page and map it:
+# Could more work take less time? It could, because fresh memory costs time, too: for each new page
+# of it, a *page fault* interrupts the process (:doc:`mistake 9 of timing
+# </tutorials/performance/timing>` has more on them). How much new memory does each call get?
 import mmap
 
 for name in order:
@@ -242,14 +246,9 @@ for name in order:
     print(f"{name:32} {new:5.1f} MB of new pages in each call")
 
 # %%
-# If a call's new pages add up to about its temporaries, it gets all that memory from the operating
-# system, and gives it back at the end. On Linux, that is what ``malloc`` does with blocks above a
-# threshold, which `adapts to a program but stays below a maximum
-# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__. ``malloc`` usually keeps smaller blocks
-# for the next call. So a gradient that remembers less may save the page faults as well, and whether
-# it comes out ahead depends on the size. (:doc:`Mistake 9 of timing
-# </tutorials/performance/timing>` has more on page faults. On this page, ``malloc`` does what it
-# does in your programs.)
+# ``malloc`` usually keeps small blocks of memory for the next call, and gives large ones back. So a
+# gradient that remembers less may save the page faults as well, and whether it comes out ahead
+# depends on the size.
 #
 # A checkpoint may save nothing
 # -----------------------------
@@ -265,29 +264,49 @@ for name in order:
 import re
 from functools import partial
 
+asked, done = {}, {}
 checkpointed = jax.checkpoint(memory.layer)
 for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
     unrolled = partial(memory.loss_unrolled, apply=layer)
     lowered = jax.jit(jax.grad(unrolled)).lower(*described(layers=8))
     compiled = lowered.compile()
-    asked = lowered.as_text().count("stablehlo.tanh")
-    done = len(re.findall(r" tanh\(", compiled.as_text()))
+    asked[name] = lowered.as_text().count("stablehlo.tanh")
+    done[name] = len(re.findall(r" tanh\(", compiled.as_text()))
     size = compiled.memory_analysis().temp_size_in_bytes / 1e6
-    print(f"{name:6} {asked:2} asked, {done:2} done, {size:.2f} MB")
+    print(f"{name:6} {asked[name]:2} asked, {done[name]} done, {size:.2f} MB")
+
 
 # %%
-# If the second program asks for twice as many as the first, and computes no more, the compiler has
-# noticed that it was asked for the same ``tanh`` twice. It reuses the first result, as it should in
-# any other program, and the checkpoint saves nothing. JAX tries to prevent this with a barrier
-# between the two (``prevent_cse`` of :func:`jax.checkpoint`), but what becomes of the barrier is up
-# to each device's compiler, and `people wondered <https://github.com/jax-ml/jax/issues/19822>`__
-# where their savings were.
+# With checkpoints, JAX asked for each ``tanh`` twice, and the compiler :measured:`reaction`. To use
+# a result again is right in any other program, but it undoes a checkpoint. JAX tries to prevent
+# this with a barrier between the two (``prevent_cse`` of :func:`jax.checkpoint`), but what becomes
+# of the barrier is up to each device's compiler, and `people wondered
+# <https://github.com/jax-ml/jax/issues/19822>`__ where their savings were.
 #
 # In a ``scan``, as above, one ``tanh`` is in the forward loop and its repeat in the backward loop,
 # and `compilers optimise less across loops
 # <https://docs.jax.dev/en/latest/301/remat.html#practical-notes>`__. (There you don't need the
 # barrier, and ``prevent_cse=False`` leaves it out.) Whether you write a scan or a loop, ask for the
 # temporaries before you trust a checkpoint.
+#
+# Give an argument's memory to the result
+# ---------------------------------------
+# A training step returns weights of the same shapes as it was given, so for a moment there are two
+# copies of them. If you don't need the old ones, :doc:`donate </tutorials/transformations/updates>`
+# them, and the new ones are written in their place:
+def descend(stack, slopes):
+    return jax.tree.map(lambda w, slope: w - 0.1 * slope, stack, slopes)
+
+
+stack = memory.random_stack(layers=32, width=64)
+donating = jax.jit(descend, donate_argnums=0)
+found = donating.lower(stack, stack).compile().memory_analysis()
+print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
+print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
+
+# %%
+# So from the sum of arguments, results and temporaries, subtract this ``alias_size_in_bytes``. (If
+# no result fits in the place of an argument, JAX keeps the argument, and warns you.)
 #
 # The largest stack that fits
 # ---------------------------
@@ -324,41 +343,17 @@ for name in (EVERYTHING, INPUTS):
 # program of yours no longer fits after an update, compare the analyses of both releases. Unlike
 # times, they don't scatter, and they need no large machine.
 #
-# Give an argument's memory to the result
-# ---------------------------------------
-# A training step returns weights of the same shapes as it was given, so for a moment there are two
-# copies of them. If you don't need the old ones, :doc:`donate </tutorials/transformations/updates>`
-# them, and the new ones are written in their place:
-def descend(stack, slopes):
-    return jax.tree.map(lambda w, slope: w - 0.1 * slope, stack, slopes)
-
-
-stack = memory.random_stack(layers=32, width=64)
-donating = jax.jit(descend, donate_argnums=0)
-found = donating.lower(stack, stack).compile().memory_analysis()
-print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
-print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
-
-# %%
-# So from the sum of arguments, results and temporaries, subtract this ``alias_size_in_bytes``. (If
-# no result fits in the place of an argument, JAX keeps the argument, and warns you.)
-#
 # When a GPU runs out of memory
 # -----------------------------
-# This list is advice that we haven't tried on a GPU. What it says about settings is from JAX's
-# `page on GPU memory <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__. Go through it in
-# order:
+# We haven't tried this advice on a GPU. The settings are from JAX's `page on GPU memory
+# <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__. Go through it in order:
 #
 # 1. See whether another process uses the GPU. By default, each process of JAX reserves three
-#    quarters of the memory, which leaves too little for a second. Give each a smaller share, such
-#    as ``XLA_CLIENT_MEM_FRACTION=0.4``, in its environment. A process that has the GPU to itself
-#    can have a larger share.
-# 2. Or set ``XLA_PYTHON_CLIENT_PREALLOCATE=false``, so that JAX reserves memory only as it needs
-#    it. Free memory may then end up in pieces that are too small to use.
-# 3. Donate what a step replaces: the parameters, and the state of the optimiser.
-# 4. Make the batches smaller, since what a gradient remembers of each layer grows with the batch.
-#    If a step needs a large one, add up the gradients of its parts.
-# 5. Put a checkpoint around the body of the ``scan`` over the layers.
+#    quarters of its memory. Give each a smaller share with ``XLA_CLIENT_MEM_FRACTION``, or let JAX
+#    reserve memory as it needs it, with ``XLA_PYTHON_CLIENT_PREALLOCATE=false``.
+# 2. Donate what a step replaces: the parameters, and the state of the optimiser.
+# 3. Make the batches smaller, and add up the gradients of several.
+# 4. Put a checkpoint around the body of the ``scan`` over the layers.
 #
 # For the last three, the analysis says beforehand how much you gain.
 #
@@ -369,11 +364,17 @@ size_plain = in_megabytes(plain.temporary_bytes)
 size_thrifty = in_megabytes(thrifty.temporary_bytes)
 compared = recomputing_costs.estimate
 fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
+excess = " and ".join(
+    in_megabytes(None if process is None else process - planned)
+    for planned, process in seen.values()
+)
+merged = done["layers"] < asked["layers"]
+reaction = "computed it only once" if merged else "computed it twice"
 
 # %%
 # To know before you run, ask ``jax.jit(f).lower(...).compile().memory_analysis()``, which needs
-# shapes but no numbers. A call takes the arguments, results and temporaries together, less the
-# donated memory that results are written to (``alias_size_in_bytes``).
+# shapes but no numbers. To get the memory of a call, add arguments, results and temporaries. Then
+# subtract ``alias_size_in_bytes``, the donated memory that the results reuse.
 #
 # Here a gradient through a stack of layers needed :measured:`size_plain` of temporaries when it
 # remembered everything, and :measured:`size_thrifty` with a checkpoint around each layer. With

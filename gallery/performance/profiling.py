@@ -4,8 +4,9 @@ Where does the time go?
 
 You know that a step is slow, but not which part of it. The compiled program won't tell you by
 itself, because the compiler has merged your operations and given them other names. This page
-records a profile, and traces each operation back to the code that it came from. Time may also go into
-compiling again and again, and JAX can say why it does. Does the time go where you would expect?
+records a profile, and traces each operation back to the code that it came from. Time may also go
+into compiling again and again, and JAX can say why it does. Does the time go where you would
+expect?
 """
 
 # %%
@@ -13,9 +14,9 @@ compiling again and again, and JAX can say why it does. Does the time go where y
 # -----------
 # Somebody measured the distances between a hundred places, and got some of them badly wrong. Where
 # are the places? Start anywhere, and move all points, step by step, until their distances agree
-# with the table. Small errors count by their square. Beyond a limit, the count grows only in a
-# straight line, so that wrong entries don't pull too hard. (Statisticians call this the Huber
-# loss.)
+# with the table. Small errors count by their square. Beyond a limit, an error counts only in
+# proportion to its size, so that wrong entries don't pull too hard. (Statisticians call this the
+# Huber loss.)
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
@@ -57,9 +58,8 @@ def record(step, folder):
 
 
 # %%
-# Opening a trace and writing its file take time, too (:doc:`the next page
-# </tutorials/performance/faults>` measures how much). They are paid once for each trace, so record
-# several steps in one.
+# Opening a trace and writing its file take time, too, once for each trace. So record several steps
+# in one. (How much time? :doc:`An experiment traces a single step </results/experiments/faults>`.)
 #
 # You would usually look at such a file in `XProf or in Perfetto
 # <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. But you can
@@ -183,12 +183,12 @@ Table("Operations of a step, in ms", columns, rows)
 # %%
 # Return to your guess. With the median, the part called :measured:`slowest` took longest. To find
 # the middle of an array, :func:`jax.numpy.median` sorts it. That is the sort among the operations
-# of ``limit``. A sort looks at each number many times, whereas a root, a loss or a mean looks at it
-# once.
+# of ``limit``. A sort looks at each number many times. To compute roots, losses or a mean, one look
+# is enough.
 #
-# Both columns compute the same ``distances``. If its two times differ, other work may have
-# disturbed one profile. A profile is a single look, without an interval. The figure shows when each
-# operation ran. In a gap between the bars, the device waits for Python to make the next call:
+# A profile is a single look, without an interval. Both columns compute the same ``distances``, so
+# the difference between its two times shows how uncertain the others are. The figure shows when
+# each operation ran. In a gap between the bars, the device waits for Python to make the next call:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -213,7 +213,13 @@ _ = figure.legend(loc="outside lower center", ncols=3)
 # JAX says why it compiles again
 # ------------------------------
 # The time may also go into the compiler. JAX compiles a function again when the types of its
-# arguments change, and compiles every new function. Which of these calls compile?
+# arguments change, and compiles every new function. Under :obj:`jax.explain_cache_misses`, it logs
+# a reason whenever it has to trace. In a program of yours, this is all it takes::
+#
+#     with jax.explain_cache_misses(True):
+#         step(positions, table)
+#
+# Which of these calls compile?
 multiply = jax.jit(lambda x, factor: x * factor)
 x, longer = jnp.ones(3), jnp.ones(4)
 mesh = jax.make_mesh((1,), ("devices",))
@@ -231,8 +237,8 @@ calls = {
 }
 
 # %%
-# Under :obj:`jax.explain_cache_misses`, JAX logs a reason whenever it has to trace. We print the
-# messages without the lines that name places in the code:
+# To show the messages on this page, below the name of each call and without the lines that name
+# places in the code, a handler of our own prints them. (You don't need one.)
 import logging
 
 

@@ -19,7 +19,9 @@ Source(network.loss)
 # %%
 # A fresh process computes this gradient once. It notes the time when Python runs, when JAX has been
 # imported, and when JAX has found its devices. Then JAX *traces* the gradient, *lowers* the record
-# to the language of its compiler, XLA, and lets XLA *compile* that. Last, the program runs:
+# to the language of its compiler, XLA, and lets XLA *compile* that. Last, the program runs. (The
+# stage ``trace`` also draws the weights. A saved program is neither traced nor lowered, but loaded
+# in the stage ``compile``.)
 from jaxcap.measure import start_up
 
 Source(start_up.first_result)
@@ -53,9 +55,11 @@ from pathlib import Path
 folder = Path(tempfile.mkdtemp())
 cache = {"JAX_COMPILATION_CACHE_DIR": str(folder)}
 keep_all = {**cache, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+kept = []
 for settings in (cache, keep_all):
     fresh.call(start_up.first_result, time.time(), **settings)
-    print("programs in the cache:", len(list(folder.glob("*-cache"))))
+    kept.append(len(list(folder.glob("*-cache"))))
+    print("programs in the cache:", kept[-1])
 
 # %%
 # By default, the cache ignores programs that take less than this many seconds to compile:
@@ -64,10 +68,10 @@ import jax
 jax.config.jax_persistent_cache_min_compile_time_secs
 
 # %%
-# If the first process left no program in the folder, its gradient compiled in less time than that.
-# A script may consist of many such small programs, and find none of them in the cache. So set the
-# threshold to 0, as the second process did. In a script of your own, these two lines do it, if they
-# come before the first compilation::
+# Compiling our gradient took :measured:`less_or_more` time, so the first process saved
+# :measured:`what_was_saved`. A script may consist of many small programs, and find none of them in
+# the cache. So set the threshold to 0, as the second process did. In a script of your own, these
+# two lines do it, if they come before the first compilation::
 #
 #     jax.config.update("jax_compilation_cache_dir", "folder/of/your/choice")
 #     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
@@ -96,13 +100,16 @@ print(f"{size:,} bytes")
 # %%
 # XLA loads a compiled program only on the `platform and under the version
 # <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__ that compiled it.
+#
+# A function for other machines and releases
+# ------------------------------------------
 # :func:`jax.export.export` stops before it compiles, and returns a function that is traced and
 # lowered, which you can save as well. JAX `promises
 # <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ that releases of the
-# next six months can read it. So can other machines, if they have the same kind of device, or one
-# of those that you name as ``platforms``. They still have to compile it, but they need neither your
-# Python code nor the modules that it imports. Do the compiled program and the exported function
-# compute the same gradient as ``jit``?
+# next six months can read it. Other machines can read it, too, if their device is of the same kind,
+# or of a kind that you named in ``platforms``. They still have to compile it, but they need neither
+# your Python code nor the modules that it imports. Do the compiled program and the exported
+# function compute the same gradient as ``jit``?
 import numpy as np
 from jax import export
 
@@ -182,11 +189,11 @@ Table("Medians by stage", ("stage", *starts), rows)
 # is compiled again.) The file saves ``trace``, ``lower`` and ``compile``, but you have to know
 # which program you want, and to save it again when the function changes.
 #
-# If ``compile`` didn't get shorter, XLA may have refused the saved program. Before it loads one, it
-# checks that this CPU has all the features that the program was compiled for. `Some Intel CPUs fail
-# this check even on the machine that compiled the program
+# (If ``compile`` doesn't get shorter on your machine, XLA may have refused the saved program.
+# Before it loads one, it checks that the CPU has all the features that the program was compiled
+# for. `Some Intel CPUs fail this check even on the machine that compiled the program
 # <https://github.com/jax-ml/jax/issues/38445>`__, because two hints for the optimiser count as
-# features there.
+# features there.)
 #
 # Neither saves the import, because JAX has to be imported before it can look for a cache or load a
 # file. If the import takes most of the time that is left, start fewer processes, and let each do
@@ -208,6 +215,8 @@ cached = Speedup.from_runs(nothing / in_cache)
 loaded = Speedup.from_runs(nothing / in_file)
 imports = [[stages["import"]] for stages in starts["nothing saved"]]
 imported = Estimate.from_runs(imports, unit="s")
+less_or_more = "more" if kept[0] else "less"
+what_was_saved = "its program" if kept[0] else "nothing"
 
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,

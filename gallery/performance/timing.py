@@ -172,6 +172,9 @@ wrapping
 # Other programs run, clock speeds drift, and caches hold somebody else's data, so a single run says
 # as much about its moment as about your code. Take many rounds instead, and give both variants a
 # turn in each. Every round then has a ratio of its own, here for ``wave`` op by op and compiled:
+import matplotlib.pyplot as plt
+
+from jaxcap.report import figures
 from jaxcap.results.statistics import Estimate
 
 slow = waves.only(mistakes.OP_BY_OP)
@@ -187,15 +190,6 @@ all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 # The figure has a column for each process, with its rounds as dots. The square is their median,
 # with the interval that the process would report if it were alone. Do the squares of the others lie
 # within the grey band, the first one's interval?
-import matplotlib.pyplot as plt
-
-from jaxcap.report import figures
-
-columns = np.arange(1, len(rounds) + 1)
-medians = np.array([own.value for own in by_process])
-lows = np.array([own.low for own in by_process])
-highs = np.array([own.high for own in by_process])
-errors = medians - lows, highs - medians
 first, *others = by_process
 outside = sum(not first.low <= one.value <= first.high for one in others)
 of_others = f"{outside} of {len(others)} other processes"
@@ -204,12 +198,12 @@ finding = f"{of_others} {verb} outside the first one's interval"
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 4.2))
-for column, ratios in zip(columns, rounds):
+for column, (ratios, own) in enumerate(zip(rounds, by_process), 1):
     axes.plot([column + 0.15] * len(ratios), ratios, "o", ms=3, color="C0")
+    errors = [[own.value - own.low], [own.high - own.value]]
+    square = {"fmt": "s", "color": figures.INK, "capsize": 4}
+    axes.errorbar(column - 0.15, own.value, errors, **square)
 axes.plot([], [], "o", ms=3, color="C0", label="one round")
-axes.errorbar(
-    columns - 0.15, medians, errors, fmt="s", color=figures.INK, capsize=4
-)
 axes.plot([], [], "s", color=figures.INK, label="one process")
 span = {"color": figures.INK, "alpha": 0.15, "zorder": 0}
 axes.axhspan(first.low, first.high, label="first one's interval", **span)
@@ -224,9 +218,8 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # %%
 # A process can judge itself only by how well its own rounds agree. But whatever was settled when
 # the process started, such as where in memory its code and its arrays lie, is the same in all of
-# them. So a square's interval may be narrow and still miss its neighbours. (If no square lies
-# outside the band, these processes happened to agree, but you know that only because there were
-# several.) Here is what single rounds could have told you, and what all processes together say:
+# them. So a square's interval may be narrow and still miss its neighbours. Here is what single
+# rounds could have told you, and what all processes together say:
 single = np.concatenate(rounds)
 print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
@@ -310,6 +303,9 @@ for label, some in ("memory kept", kept), ("the default", by_default):
     print(f"{label}: page faults a call {faults}, jit {speedup.words}")
 
 # %%
+# The first line asks what mistake 6 asked, with the same ``wave`` and the memory kept as well. Two
+# measurements of one ratio differ, but they should do so within their intervals.
+#
 # A page fault costs time that has nothing to do with JAX. Where one variant has many and the other
 # has few, part of what you would credit to ``jit`` belongs to the allocator. Your own program lives
 # with the default, so neither number is a lie. But before you quote one, count page faults with
@@ -320,8 +316,8 @@ for label, some in ("memory kept", kept), ("the default", by_default):
 # Wrong and right times in one picture
 # ------------------------------------
 # Each row joins a wrong time with the right one. A cross to the left of its dot makes the code look
-# too fast, and a cross to the right too slow. In two rows, the weak opponent and 64 bits, cross and
-# dot time JAX's opponent, so a cross to the right flatters JAX.
+# too fast, and a cross to the right too slow. In two rows, *a weak opponent* and *an opponent of 64
+# bits*, both marks time JAX's opponent, so a cross to the right flatters JAX.
 #
 # (For the sent data and the allocator, which time is wrong depends on your question. We asked how
 # long JAX's computation takes. Mistakes 6 and 8 have no row: a single run is wrong by a different
@@ -380,30 +376,37 @@ _ = figures.dumbbell(
 # %%
 # A checklist to keep
 # -------------------
-# - Does the clock stop when the whole result is ready? (:func:`jax.block_until_ready` waits for a
-#   pytree.)
+# **The clock**
+#
+# - Does it stop when the whole result is ready? (:func:`jax.block_until_ready` waits for a pytree.)
 # - Is the first call timed separately, with empty caches?
-# - Is the data on the device before the clock starts?
+# - Is ``jit`` applied once, outside what is repeated?
+# - Is each number a median of many, with an interval, from variants that took turns?
+# - Could the device reach the speed that you report?
+#
+# **The data**
+#
+# - Is it on the device before the clock starts?
 # - Do the arrays come in as arguments? (If a compiled function finds them ready-made, the compiler
 #   may do some of the work beforehand.)
 # - Is everything that you want to time returned? (The compiler drops what nobody uses.)
+#
+# **The opponent**
+#
 # - Do all variants compute the same thing in the same dtype, and has anybody compared the answers?
-# - Is ``jit`` applied once, outside what is repeated?
-# - Do all variants have about as many page faults?
-# - Is each number a median of many, with an interval, from variants that took turns?
+# - Do they have about as many page faults?
 # - Would somebody who knows the opponent well have written it like that?
 # - Do you say which device, which versions and which day?
-# - Could the device reach the speed that you report?
 #
 # Takeaway
 # --------
 # A wrong time looks like any other time. The worst mistake on this page, :measured:`worst`, threw a
-# time off by a factor of :measured:`off_by`. Even with a clock that is right, you can mislead by
-# your choice of opponent: the same compiled function was :measured:`against_strong than NumPy`, and
+# time off by a factor of :measured:`off_by`. A correct clock can mislead, too, if you choose the
+# opponent: the same compiled function was :measured:`against_strong than NumPy`, and
 # :measured:`against_weak than a Python loop`. So don't judge a timing by its looks. Go through the
 # checklist, and do the arithmetic.
 #
 # To time your own functions by these rules, call :func:`jaxcap.measure.timing.compare`. JAX has
 # advice of its own in its `guide to benchmarking
-# <https://docs.jax.dev/en/latest/201/profiling.html>`__. Next: :doc:`how far you can trust an
-# interval </tutorials/performance/precision>`, the ones on this site included.
+# <https://docs.jax.dev/en/latest/201/profiling.html>`__. Next: :doc:`whether you can trust the
+# intervals on this site </tutorials/performance/precision>`.

@@ -195,15 +195,12 @@ finding = f"Four batches: {waited:.2g} s in turn, {lapped:.2g} s overlapped"
 figures.headline(figure, finding)
 
 # %%
-pairs = len(orders["Wait, then read"].calls)
-at_most = f"{2 * pairs / (pairs + 1):.2g} times"
-
-# %%
-# A single pair of equal times could gain a factor of two; in fresh processes, reading meanwhile was
-# :measured:`lead than waiting first`. A chain of equal times gains less, because its first read and
-# its last computation have nothing to overlap with: this one could become at most
-# :measured:`at_most` as fast. (The figure shows a single run of each order.) Don't count on as much
-# from a real disk: a sleep leaves the processor alone, while reading and decoding need it.
+# In fresh processes, with a single product and a single read, reading meanwhile was
+# :measured:`lead than waiting first`. Two equal steps that overlap can take half the time at best.
+# A chain gains less, because its first read and its last product have nothing to overlap with: of
+# the figure's eight equal steps, five remain at best, not four. (The figure shows a single run of
+# each order.) Don't count on as much from a real disk: a sleep leaves the processor alone, while
+# reading and decoding need it.
 #
 # Small computations may run inside the call
 # ------------------------------------------
@@ -222,8 +219,8 @@ _ = figures.returns(by_size, x="size", xlabel="rows of the matrix")
 # returned early, so a clock that stops at the lower line says nothing about the computation.
 #
 # On a CPU, the border depends on what XLA counted when it compiled the function. What decides is
-# the number of floating-point operations, or flops, and functions such as the cosine aren't among
-# these, because XLA counts them separately, as *transcendentals*. Here is what it counts:
+# the number of floating-point operations, or flops. XLA doesn't count a cosine as one: it counts
+# such functions separately, as *transcendentals*. Here is what it counts:
 cosine = jax.jit(jnp.cos)
 for rows in sorted({result.parameters["size"] for result in by_size}):
     square = jnp.ones((rows, rows))
@@ -237,11 +234,11 @@ for rows in sorted({result.parameters["size"] for result in by_size}):
 
 # %%
 # The border was at a thousand flops when we read XLA's source. A product with more is handed over.
-# (While it takes no longer than the hand-over, you may not see that: the call returns just before
-# the result is there.) A program that has no flops by this count passes for a small computation on
-# a CPU, however many cosines it takes. None of this is guaranteed, and the next version of JAX may
-# draw the border elsewhere. So even if a call has always waited so far, don't rely on it. On a GPU,
-# expect every call to return early.
+# (You may not see that in the figure where the product takes no longer than the hand-over: the call
+# returns just before the result is there.) A program that has no flops by this count passes for a
+# small computation on a CPU, however many cosines it takes. None of this is guaranteed, and the
+# next version of JAX may draw the border elsewhere. So even if a call has always waited so far,
+# don't rely on it. On a GPU, expect every call to return early.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
 # false before you first use JAX, and every call on a single CPU device computes its result before
@@ -251,30 +248,21 @@ for rows in sorted({result.parameters["size"] for result in by_size}):
 # -----------------------------------------------------
 # Running ahead helps only while the device has more to do than Python. In a loop of small calls it
 # may be the other way round: the device is done before Python has prepared the next call. Take a
-# model that draws two normal numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`,
-# and a loop that evaluates it with new keys each time:
-from jaxcap.kernels import random_model
+# model that draws two normal numbers :math:`a` and :math:`b`, and returns :math:`14 a^2 + 13 b`.
+# ``looped`` evaluates it with new keys each time, and waits for each value if ``awaited`` is true.
+# ``chained`` compiles the loop itself, with :func:`jax.lax.scan`, so all values together take one
+# call:
+from jaxcap.kernels import random_model as model
 
-Source(random_model.my_model, random_model.looped)
-
-# %%
-# Which costs such a loop more: waiting for each value, as it does if ``awaited`` is true, or making
-# the calls? Op by op, Python makes a call for every operation. With ``jit``, the model is one call,
-# but the line that splits the key still makes its own. *jit with split* compiles a whole ``step``,
-# so each value takes one call. *scan* compiles the loop itself, with :func:`jax.lax.scan`, so all
-# values together take one:
-Source(random_model.step, random_model.chained)
+Source(model.my_model, model.looped, model.step, model.chained)
 
 # %%
-# (*vmap* also makes one call, but computes all values at once. It splits all keys from one, so it
-# draws other numbers than the rest.) Make a guess. Every variant returns all of its values, and the
-# clock stops when the last of them is ready:
+# Which costs such a loop more: waiting for each value, or making the calls? (*jit* is ``looped``
+# with the model compiled, *jit with split* compiles the whole ``step``, and *vmap* computes all
+# values at once, from other keys.) The clock stops when the last value is ready:
 from jaxcap.experiments import awaiting
 
 loops_of_calls = awaiting.AWAITING.run(budget_s=0.05)
-loops_of_calls
-
-# %%
 _ = figures.bars(
     loops_of_calls,
     over=awaiting.COMPILED,
@@ -303,7 +291,10 @@ scan = scan_pays.estimate
 scan_pays
 
 # %%
-# Was it the waiting, or the calls? The loop that waits for each value was
+blamed = "the calls" if scan.value * waiting.value > 1 else "the waiting"
+
+# %%
+# Here, :measured:`blamed` cost more. The loop that waits for each value was
 # :measured:`waiting than the loop that doesn't`. The loop that moved into one compiled call was
 # :measured:`scan than the loop of calls`. On a CPU, there may be little to wait for, because a
 # computation as small as this model can run inside its call. On a GPU, waiting may matter more.

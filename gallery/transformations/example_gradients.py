@@ -2,18 +2,18 @@
 Which examples pull too hard?
 =============================
 
-Training adds up the gradients of all examples, and follows the sum. Sometimes you would rather see
-each of them: to find the examples that pull too hard, to limit how hard they pull, or to measure the
-noise. ``grad`` inside ``vmap`` gives you one gradient for each example. We use them to find labels
-that are wrong, and measure what they cost.
+Training averages the gradients of all examples, and steps against the average. Sometimes you would
+rather see each of them: to find the examples that pull too hard, to limit how hard they pull, or to
+measure the noise. ``grad`` inside ``vmap`` gives you one gradient for each example. We use them to
+find labels that are wrong, and measure what they cost.
 """
 
 # %%
 # A gradient for each example
 # ---------------------------
-# Going backwards from the mean of the losses adds the gradients up, so you can't tell them apart
-# afterwards. Take the gradient of one example's loss instead, and map that. This is the loss of
-# :doc:`the page before </tutorials/transformations/vmap>`:
+# Going backwards from the mean of the losses gives you only the mean of the gradients, and you
+# can't tell them apart afterwards. Take the gradient of one example's loss instead, and map that.
+# This is the loss of :doc:`the page before </tutorials/transformations/vmap>`:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -50,7 +50,8 @@ float(abs(of_mean - mean_of).max())
 # A wrong label pulls harder
 # --------------------------
 # What are gradients of single examples good for? Make two clouds of points, and label each point
-# with its cloud, except that some labels are wrong:
+# with its cloud, except that some labels are wrong. Each point gets a third number, a one, whose
+# weight is the offset of the score:
 n, wrong = 200, 12
 rng = np.random.default_rng(0)
 clouds = rng.integers(2, size=n)
@@ -58,7 +59,7 @@ centres = np.where(clouds == 1, 2.0, -2.0)
 points = rng.normal(size=(n, 2)) + centres[:, None]
 flipped = np.arange(n) < wrong
 seen = np.where(flipped, 1 - clouds, clouds)
-points = np.column_stack([points, np.ones(n)])  # a 1 for the offset
+points = np.column_stack([points, np.ones(n)])
 
 
 # %%
@@ -122,15 +123,18 @@ print(f"{wrong / n:.2f} of the labels are wrong")
 
 # %%
 # If every label pulled equally hard, the wrong ones would have the same share of the total length
-# as of the data. Clipping limits what any single example can do to the weights. That makes it the
-# first half of `training with differential privacy <https://arxiv.org/abs/1607.00133>`__, whose
-# other half is to add noise.
+# as of the data. Clipping limits what any single example can do to the weights. To train with it,
+# clip in every step, and step against the mean of the clipped gradients. That is the first half of
+# `training with differential privacy <https://arxiv.org/abs/1607.00133>`__, whose other half is to
+# add noise.
 #
 # What do they cost?
 # ------------------
 # Now a thousand examples have 64 features each. We find their gradients in three ways: by a loop in
 # Python that calls a compiled gradient for each example, by mapping it, and by a formula that we
-# derived and batched by hand:
+# derived and batched by hand. The derivative of the loss with respect to the score is the score's
+# sigmoid minus the label, and that of the score with respect to the weights is the features, so the
+# chain rule multiplies the two:
 Source(batching.logistic_gradients)
 
 # %%
@@ -161,7 +165,7 @@ gradients_by_hand = gradients.speedup(
 )
 
 # %%
-# Mapped gradients came out :measured:`gradients_by_hand than the formula`. Weigh that against the
+# ``vmap`` of ``grad`` was :measured:`gradients_by_hand than the formula`. Weigh that against the
 # work: when the loss changes, somebody has to derive the formula again.
 #
 # Takeaway
@@ -172,8 +176,8 @@ to_loop = mapping_pays.estimate
 # ``vmap`` of ``grad`` gives each example a gradient of its own. Of the :measured:`wrong` longest
 # ones, :measured:`longest` belonged to wrong labels. For a thousand examples, mapping was
 # :measured:`to_loop than a loop of compiled calls`, and
-# :measured:`gradients_by_hand than a formula` written for the batch. If you suspect that some of your
-# data are wrong, look at the examples with the longest gradients first.
+# :measured:`gradients_by_hand than a formula` written for the batch. If you suspect that some of
+# your data are wrong, look at the examples with the longest gradients first.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_vmap>`. Next:
 # :doc:`what makes a comparison fair </tutorials/transformations/many_gradients>`, in JAX and in

@@ -156,12 +156,9 @@ _ = figures.scaling(
 
 # %%
 # And here are all four functions, each compared with itself op by op. Does the gain depend on the
-# size as you would expect, if calls matter most for small arrays, and memory for large ones?
-on_device.speedups(over=OP_BY_OP)
-
-# %%
-# On a GPU, data move faster than on the CPU beside it and a call takes longer, so ``jit`` may pay
-# at other sizes. There is a figure for each device that was measured:
+# size as you would expect, if calls matter most for small arrays, and memory for large ones? (On a
+# GPU, data move faster than on the CPU beside it and a call takes longer, so ``jit`` may pay at
+# other sizes. There is a figure for each device that was measured.)
 for device in dict.fromkeys((best_device, "cpu")):
     _ = figures.speedups(
         results.select(device=device),
@@ -234,12 +231,16 @@ for name, times in times_ms.items():
     print(f"{name:6} {min(times):.3f} ms")
 
 # %%
+beyond = 1 - min(times_ms["x + 1"]) / min(times_ms["wave"])
+arithmetic = f"{max(beyond, 0):.0%}"
+
+# %%
 # If moving numbers were all the work, the four times would be alike. What a function takes beyond
-# ``x + 1`` should be arithmetic, and that part of the time stays the same however few kernels there
-# are. So the larger it is, the less is left for ``jit`` to save. (``wave`` computes a sine and a
-# cosine of each number, while ``selu``, ``sigmoid`` and ``add`` compute a single exponential.)
-# Don't read more into the four times: they come from a single process, and the tables above from
-# several fresh ones.
+# ``x + 1`` should be arithmetic: for ``wave``, that is :measured:`arithmetic` of the compiled
+# function's time. This part stays the same however few kernels there are, so ``jit`` can save only
+# what comes on top of it. (``wave`` computes a sine and a cosine of each number, while ``selu``,
+# ``sigmoid`` and ``add`` compute a single exponential.) The four times come from a single process,
+# so don't read more into them.
 #
 # If you time this yourself on a CPU, memory can distort the result. Op by op, each intermediate
 # result needs memory of its own, and getting that from the operating system can cost more than the
@@ -259,11 +260,15 @@ for result in (eager, compiled):
 
 # %%
 # So take the worst case for ``jit``: it has to compile, while all kernels for op by op are compiled
-# already. After how many calls has ``jit`` earned back that time?
-pays_off = compiled.pays_off_after(eager)
-print(pays_off or "jit is not certainly faster here, so it may never pay off")
+# already. Its first call takes extra time, and each call saves some. After how many calls do the
+# two balance?
+extra = compiled.first_call.value - compiled.time.value
+saved = eager.time.value - compiled.time.value
+print(f"after about {extra / saved:.0f} calls" if saved > 0 else "never")
 
 # %%
+# The figure draws the two sums. Its number may differ, because it compares only times from the same
+# rounds:
 _ = figures.running_total(
     million, over=OP_BY_OP, title="wave of a million numbers"
 )

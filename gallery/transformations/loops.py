@@ -115,8 +115,8 @@ except jax.errors.TracerBoolConversionError as error:
 # ------------------------------------
 # Since one trace of the body serves all steps, it has to return a state like the one it takes: with
 # `the same structure, shapes and types
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__. Here, two angles begin as
-# whole numbers, and have one speed between them:
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__. This start has two mistakes:
+# its two angles are integers, and they share one scalar speed:
 from textwrap import fill
 
 try:
@@ -154,7 +154,8 @@ for steps in (10, 100):
 # :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
 # something in between: a loop with several steps in its body. How long does the first call take if
 # there are ten steps in it? And does a loop with several times as many steps take several times as
-# long? Fresh processes measure all five loops, each with nothing compiled before:
+# long? Fresh processes let two pendulums swing in all five loops, each with nothing compiled
+# before:
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
 
@@ -217,8 +218,8 @@ unrolling_pays
 
 # %%
 some_unrolling_pays = claim(
-    "a hundred steps run faster in a scan that has ten of them in its body "
-    "than in one that has a single step",
+    "a hundred steps run faster in a scan with ten steps in its body than in "
+    "a scan with one",
     results,
     speedup_of(SCAN_UNROLLED, over=SCAN, steps=100),
 )
@@ -226,13 +227,14 @@ some_unrolling_pays
 
 # %%
 unrolled_at_most = plain.speedup(PYTHON, over=SCAN, steps=longest)
+at_most_in_full = str(unrolled_at_most)
 
 
 # %%
 # At a hundred steps, the unrolled program was :measured:`unrolled than the scan`, and a scan with
-# ten steps in its body was :measured:`some_unrolled than a plain scan`. At the longest loop, the
-# unrolled program was :measured:`unrolled_at_most than the scan`. What decides that, besides the
-# counting?
+# ten steps in its body was :measured:`some_unrolled than a plain scan`. At :measured:`longest`
+# steps, the unrolled program, compared with the scan, came out
+# :measured:`at_most_in_full`. What decides that, besides the counting?
 #
 # The first thing is how many kernels have to be started. XLA merges operations into *fusions*, each
 # of which :doc:`becomes a kernel </tutorials/transformations/jit>`. On a CPU, XLA can also compile
@@ -311,8 +313,9 @@ gradients
 
 # %%
 most_steps = max(result.parameters["steps"] for result in results)
-backwards = results.speedup(
-    experiments.GRADIENT_SCAN, over=SCAN, steps=most_steps
+backwards, backwards_at_most = (
+    results.speedup(experiments.GRADIENT_SCAN, over=SCAN, steps=steps)
+    for steps in (100, most_steps)
 )
 unrolled_gradient = gradients.speedup(
     experiments.GRADIENT_PYTHON, over=experiments.GRADIENT_SCAN
@@ -323,33 +326,26 @@ first_gradient, first_gradient_scan = (
 )
 
 # %%
-# With :measured:`most_steps` steps, the gradient of the scan was
-# :measured:`backwards than the scan alone`. (In a shorter loop, you would see less of the
-# difference, because both times include the price of a call.)
+slopes = partial(pendulum.slopes, pendulum.in_python)
+gradient_flops = int(compiled(slopes, 100).cost_analysis()["flops"])
+
+# %%
+# At a hundred steps, the gradient of the scan was :measured:`backwards than the scan alone`, and
+# at :measured:`most_steps` steps :measured:`backwards_at_most than the scan`. The longer the loop,
+# the more of the difference you see, because both times include the price of a call.
 #
 # With Python's loop, the gradient of a hundred steps was
-# :measured:`unrolled_gradient than with a scan`. Here, too, the unrolled program may be large
-# enough to be handed over. Its first call took :measured:`first_gradient`, and that of the scan's
-# gradient :measured:`first_gradient_scan`. So before you unroll a loop that you differentiate,
-# compare first calls, too.
+# :measured:`unrolled_gradient than with a scan`. XLA counts :measured:`gradient_flops`
+# floating-point operations in that unrolled gradient, and on a CPU, it hands over any program that
+# has more than a thousand. The first call of the unrolled gradient took
+# :measured:`first_gradient`, and that of the scan's gradient :measured:`first_gradient_scan`. So
+# before you unroll a loop that you differentiate, compare first calls, too.
 #
 # Steps that can be grouped need no loop
 # --------------------------------------
-# A step of a pendulum needs the state that the last one left. A product of many numbers needn't be
-# taken in order, because the product of the second half doesn't depend on that of the first. If a
-# function is *associative* (multiplication and addition are, apart from rounding),
-# :func:`jax.lax.associative_scan` applies it to whole arrays: to all pairs of neighbours, then to
-# pairs of pairs, and so on. How many multiplications of whole arrays does a running product take?
-running_product = partial(jax.lax.associative_scan, jnp.multiply)
-print(running_product(jnp.arange(1.0, 7.0)))
-for length in (8, 64, 512):
-    count = operations(running_product, jnp.ones(length)).count("mul")
-    print(f"{length:3} numbers: {count} multiplications of arrays")
-
-# %%
-# Their number grows only with how often the length can be halved. The price is that together they
-# multiply up to twice as many numbers as a loop would, and the arrays have to be sliced and put
-# together again. So they may pay for long arrays, on a device that works on many numbers at once.
+# A step of a pendulum needs the state that the last one left. Where steps can be grouped, as in a
+# running product, :func:`jax.lax.associative_scan` needs no loop: it combines all neighbours at
+# once, then pairs of pairs, and so on.
 #
 # Takeaway
 # --------
@@ -367,7 +363,8 @@ unrolled, some_unrolled = (
 #
 # Measure before you unroll. The first call of a hundred steps took :measured:`first_python` with
 # Python's loop and :measured:`first_scan` with a scan. In later calls, the unrolled steps were
-# :measured:`unrolled than the scan`.
+# :measured:`unrolled than the scan`, and with :measured:`longest` steps
+# :measured:`unrolled_at_most than the scan`.
 #
 # Next: what becomes of loops and branches
 # :doc:`when a batch goes through them at once </tutorials/transformations/mapped_loops>`.

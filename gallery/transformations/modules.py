@@ -123,6 +123,9 @@ cached(*examples)
 print(f"cached       {python_calls(cached, *examples):5}")
 
 # %%
+# The count shows how much of Python's work is left. What the remedy saves in time, we haven't
+# measured.
+#
 # Takeaway
 # --------
 split_once = splitting_pays.estimate
@@ -131,7 +134,7 @@ split_once = splitting_pays.estimate
 # A Flax module is taken apart in Python in each call. With ten small layers, a step with a state
 # that was split once was :measured:`split_once than one with nnx.jit`. If your steps take so long
 # that the device is busy while Python works, keep the form that is easiest to read. If they are
-# short, split the module once, or let ``nnx.cached_partial`` remember how.
+# short, split the module once, or let ``nnx.cached_partial`` go through it once.
 #
 # Next: :doc:`what a type checker sees of JAX's transformations
 # </tutorials/transformations/typed_transformations>`.

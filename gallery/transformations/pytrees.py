@@ -78,20 +78,9 @@ for path, leaf in jax.tree.leaves_with_path(memory):
 
 # %%
 # This memory has a counter, and two arrays for each of ours, ``mu`` and ``nu``. A step takes the
-# parameters and the memory, and returns new ones of both:
-@jax.jit
-def adam_step(params, memory, x, y):
-    slopes = jax.grad(loss)(params, x, y)
-    updates, memory = optimiser.update(slopes, memory)
-    return optax.apply_updates(params, updates), memory
-
-
-fitted = params
-for _ in range(300):
-    fitted, memory = adam_step(fitted, memory, x, y)
-print(fitted["weights"], fitted["offset"])
-
-# %%
+# memory along with the parameters and returns both, since ``optimiser.update`` gives it a new
+# memory together with the changes to make.
+#
 # What JAX sees: leaves and a structure
 # -------------------------------------
 # ``jit`` takes each argument apart, as :func:`jax.tree.flatten` does, into *leaves*, with which it
@@ -192,11 +181,11 @@ for code, tree in trees.items():
     print(f"{code:27} {'compiles' if traces else 'is compiled'}")
 
 # %%
-# The numbers don't matter, because a program is made for shapes and types. Nor does the order of a
-# dict's keys, because JAX
+# A renamed key, a list in place of a tuple, even an entry that is ``None``: each is another
+# structure, so each compiles. The numbers don't matter, because a program is made for shapes and
+# types. Nor does the order of a dict's keys, because JAX
 # `sorts them <https://docs.jax.dev/en/latest/101/pytrees.html#dictionary-keys-must-be-sortable>`__.
-# Everything else matters: a renamed key, a list in place of a tuple, even an entry that is
-# ``None``. So don't let a dict grow by a key in each step, or each step will compile.
+# So don't let a dict grow by a key in each step, or each step will compile.
 #
 # A thousand arrays or one
 # ------------------------
@@ -213,8 +202,8 @@ print(unravel(flat))
 
 # %%
 # An array by itself is a tree, too, of a single leaf, so ``descend`` takes all three forms. Guess
-# first: with a thousand leaves, how many times as long does a step take as with the same numbers in
-# one array? And what does nesting add?
+# first: with a thousand leaves, how much longer does a step take than with one array? And what does
+# nesting add?
 from jaxcap.experiments import pytrees as experiments
 from jaxcap.experiments.pytrees import ARRAY, DICT, LIST
 from jaxcap.report import figures
@@ -232,7 +221,7 @@ _ = figures.scaling(
 
 # %%
 thousand = results.select(leaves=1000)
-thousand
+thousand.speedups(over=ARRAY)
 
 # %%
 from jaxcap.report.claims import claim, speedup_of
@@ -257,13 +246,9 @@ nesting_costs_little = claim(
 nesting_costs_little
 
 # %%
-# The step with a list of a thousand leaves was
-# :measured:`thousand_leaves than the one with a single array`. With these leaves in nested dicts,
-# it was :measured:`nested than with a list`.
-#
 # Where could the time go? Before each run, JAX looks at the shape and type of every leaf, to find
 # the program that fits, and after the run it makes a Python object for every result. The program
-# itself may take longer, too, because XLA may make a kernel for each leaf.
+# itself takes longer, too, if XLA makes a kernel for each leaf.
 #
 # Should you then ravel everything? A model needs its matrices back, so a real step has to cut the
 # array apart and join the results, as ``packed_step`` does. How many kernels does XLA make of each
@@ -279,14 +264,22 @@ def packed_step(flat, slopes):
     return ravel_pytree(stepped)[0]
 
 
-print("list:     ", kernels_compiled(descend, tree, tree), "kernels")
-print("one array:", kernels_compiled(descend, flat, flat), "kernels")
-print("packed:   ", kernels_compiled(packed_step, flat, flat), "kernels")
+in_list = kernels_compiled(descend, tree, tree)
+in_array = kernels_compiled(descend, flat, flat)
+in_packed = kernels_compiled(packed_step, flat, flat)
+print(f"list: {in_list}, one array: {in_array}, packed: {in_packed}")
 
 # %%
-# Where there are as many kernels as leaves, XLA has merged none of them, and the device has to
-# start every one. If ``packed_step`` needs at least as many kernels as there are leaves, packing
-# saves only JAX's own work for each leaf, and gives the compiler cutting and joining to do as well.
+is_merged = in_list < len(tree)
+of_list = (
+    "fewer kernels than leaves" if is_merged else "a kernel for each leaf"
+)
+packed = "fewer" if in_packed < in_list else "no fewer"
+
+# %%
+# For the list, XLA made :measured:`of_list`, and the device has to start every kernel.
+# ``packed_step`` needs :measured:`packed` kernels than the list, with all the cutting and joining
+# that the compiler has to do as well. What packing does save is JAX's own work for each leaf.
 #
 # There are better ways to get by with fewer leaves. Layers of equal shape can share an array that
 # has an axis for the layers, which a ``scan`` then goes through, as on
@@ -300,8 +293,8 @@ thousand_leaves = thousand.speedup(LIST, over=ARRAY)
 nested = nesting_costs_little.estimate
 
 # %%
-# Pack parameters in the form that is easiest to read, be it a dict or a registered class. Reduce the
-# number of arrays only if your steps are so short that the device waits for Python: stack equal
+# Pack parameters in the form that is easiest to read, be it a dict or a registered class. Reduce
+# the number of arrays only if your steps are so short that the device waits for Python: stack equal
 # layers, or do many steps in one call. And keep the structure the same from step to step, because a
 # new one compiles.
 #

@@ -316,7 +316,7 @@ new_in_calls = int(float(f"{ratio:.1e}"))  # no more than two digits are known
 # %%
 # With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
 # :measured:`first_rolled` with ``fori_loop``. Even with a single step, a new static value compiles
-# again, and that call took as long as :measured:`new_in_calls` calls with a known value.
+# again, and that call took as long as :measured:`new_in_calls` calls with one already compiled.
 #
 # Later calls are harder to guess. The compiler sees all steps of the unrolled program at once, and
 # there is no loop left to run:
@@ -435,14 +435,17 @@ padding_costs
 # Takeaway
 # --------
 # Make an argument static, or fill it in beforehand, if it decides what the program is: a shape, an
-# axis, or a switch between two methods. Leave it traced if it is a number to compute with. Let new
-# static values be rare: even with a single step to unroll, the first call with one took as long as
-# :measured:`new_in_calls` calls with a known one.
+# axis, or a switch between two methods. Leave it traced if it is a number to compute with. Avoid
+# changing static values often. Even for a loop of a single step, the first call with a new value
+# took as long as :measured:`new_in_calls` calls with one already compiled.
 #
-# Often you needn't make an argument static at all. Choose between two values with ``where`` or
-# ``cond``, let ``fori_loop`` or ``while_loop`` take the number of steps, and if lengths keep
-# changing, pad them to a few. Here, padding took :measured:`compiled_padded` compilations instead
-# of :measured:`compiled_exact`.
+# Often you needn't make an argument static at all. What does it decide?
+#
+# - A shape, an axis, or a method chosen by a string: make it static.
+# - The number of steps: let ``fori_loop`` or ``while_loop`` take it.
+# - A branch: choose with ``where`` or ``cond``.
+# - The lengths of arrays, if they keep changing: pad them to a few. Here, padding took
+#   :measured:`compiled_padded` compilations instead of :measured:`compiled_exact`.
 #
 # Try it yourself in :doc:`exercise 4 </exercises/4_static_arguments>`. Next:
 # :doc:`what grad computes </tutorials/transformations/grad>`.

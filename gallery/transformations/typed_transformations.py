@@ -40,30 +40,16 @@ def loss(params: dict[str, jax.Array], x: jax.Array) -> tuple[jax.Array, str]:
 
 
 # %%
-# Pass a string where ``wave`` expects an array, and both checkers should object. (The checkers only
-# read this function and the next mistakes, and nothing calls them.)
-def plain_mistake() -> None:
-    wave("twelve")
+# You install the two checkers with ``python -m pip install mypy "pyright[nodejs]"``. They read the
+# text of a module, so ``check`` makes such a text of a few functions. Its first argument is the
+# line that imports ``jit``, ``grad`` and ``vmap``:
+import inspect
 
-
-# %%
-# You install the two checkers with ``python -m pip install mypy "pyright[nodejs]"``:
 from jaxcap.report import typecheck
 
 CHECKERS = [c for c in typecheck.CHECKERS if typecheck.is_installed(c)]
 print("Checkers installed here:", ", ".join(CHECKERS) or "none")
-
-# %%
-# :func:`~jaxcap.report.typecheck.run_checker` checks the text of a module. The next function makes
-# such a text of a few functions, and passes it to each checker. Its argument ``transformations`` is
-# the line that imports ``jit``, ``grad`` and ``vmap``:
-import inspect
-
-IMPORTS = """
-from typing import reveal_type
-import jax
-import jax.numpy as jnp
-"""
+IMPORTS = "from typing import reveal_type\nimport jax, jax.numpy as jnp"
 
 
 def check(transformations, *functions):
@@ -74,7 +60,15 @@ def check(transformations, *functions):
 
 
 # %%
+# Pass a string where ``wave`` expects an array, and both checkers should object. (They only read
+# ``plain_mistake``. Nothing calls it, nor the mistakes that follow.)
 JAX = "from jax import grad, jit, vmap"
+
+
+def plain_mistake() -> None:
+    wave("twelve")
+
+
 for report in check(JAX, wave, plain_mistake).values():
     for error in report.errors:
         print(report.checker, "says:", error.message)
@@ -100,8 +94,8 @@ def questions(x: jax.Array) -> None:
 
 # %%
 # And these are the six mistakes. Two of the calls pass a string for an array. Two names are
-# misspelt, ``slop`` and ``shpae``. The loss returns a pair where ``grad`` expects a number, because
-# nobody told ``grad`` of the remark. And ``jit`` has no option ``static_argnum``, only
+# misspelt, ``slop`` and ``shpae``. ``loss`` returns a pair, but ``grad`` expects a single number,
+# because the call lacks ``has_aux=True``. And ``jit`` has no option ``static_argnum``, only
 # ``static_argnums``.
 def mistakes(x: jax.Array, params: dict[str, jax.Array]) -> None:
     jit(wave)("twelve")
@@ -173,7 +167,7 @@ def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
 #
 # Where a type is known, a mistake is found
 # -----------------------------------------
-# And the six mistakes? A checker can find those that it has the types for:
+# And the six mistakes? A checker can find those whose types it knows:
 caught = {
     (version, checker): {error.code.strip() for error in report.errors}
     for version, found in reports.items()
@@ -248,13 +242,14 @@ types_cost_little = claim(
 )
 speedup = types_cost_little.estimate
 control = results.speedup(CONTROL, over=PLAIN)
+is_sure = speedup.verdict != "undecided"
+cost = "more than chance explains" if is_sure else "nothing measurable"
 types_cost_little
 
 
 # %%
 # ``typed_jit`` was :measured:`speedup than jax.jit`. The control, which *is* ``jax.jit``, was
-# :measured:`control than the first jax.jit`. If ``typed_jit`` differs from the first ``jax.jit`` no
-# more than the control does, the types cost nothing that we could measure.
+# :measured:`control than the first jax.jit`. So the types cost :measured:`cost`.
 #
 # To a type checker, an array is an array
 # ---------------------------------------
@@ -314,7 +309,7 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 # A limit isn't a type
 # --------------------
 # Training settings have limits, but to a type checker a momentum is just a ``float``, whether it is
-# 0.9 or 9. But a class can state a limit beside the type, and check it when the program runs. The
+# 0.9 or 9. A class can state a limit beside the type, and check it when the program runs. The
 # :doc:`training </tutorials/applications/mnist>` on this site keeps its settings in such a class,
 # made with `pydantic <https://docs.pydantic.dev>`__. This is one of them::
 #
@@ -362,8 +357,6 @@ def count_found(version):
 
 
 found_in_jax, found_typed = count_found("JAX"), count_found("typed")
-print(f"{made} mistakes, asked: {', '.join(CHECKERS) or 'nobody'}")
-print(f"found: {found_in_jax} in JAX's own, {found_typed} in the typed ones")
 
 # %%
 # A type checker sees only what annotations tell it: of the :measured:`made` mistakes on this page,

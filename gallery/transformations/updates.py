@@ -41,9 +41,9 @@ for part in ("argument", "output", "alias", "temp"):
 
 
 # %%
-# The argument and the result are as large as ``x``. An *alias* is a part of the results that is
-# written into an argument's memory, and *temp* counts temporary arrays. So the memory that a call
-# needs besides its arguments is this:
+# The result is as large as ``x``, and the arguments have eight bytes more, for ``i`` and ``value``.
+# An *alias* is a part of the results that is written into an argument's memory, and *temp* counts
+# temporary arrays. So the memory that a call needs besides its arguments is this:
 def new_bytes(function, *args):
     memory = function.lower(*args).compile().memory_analysis()
     results = memory.output_size_in_bytes - memory.alias_size_in_bytes
@@ -72,10 +72,11 @@ except RuntimeError as error:
 # %%
 # A ref can change without donation
 # ---------------------------------
-# JAX also has arrays that a compiled function can `change in place
-# <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__ without donation,
-# called *refs*. A function can change a ref even if it reaches the ref only as a global variable.
-# :func:`jax.new_ref <jax.ref.new_ref>` makes one:
+# JAX's *refs* are arrays that a compiled function can `change in place
+# <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__ without donation, even
+# if it reaches them only as global variables. In return, they come with `restrictions
+# <https://docs.jax.dev/en/latest/101/state.html#ref-restrictions>`__: for instance, a compiled
+# function can't return one. :func:`jax.new_ref <jax.ref.new_ref>` makes a ref:
 total = jax.new_ref(jnp.zeros(()))
 
 
@@ -89,14 +90,12 @@ add_to_total(3.0)
 print(total[...])
 
 # %%
-# Refs come with `restrictions <https://docs.jax.dev/en/latest/101/state.html#ref-restrictions>`__:
-# for instance, a compiled function can't return one.
-#
 # The time of a copy grows with the array
 # ---------------------------------------
-# An update in place, like NumPy's assignment, may take the same time at any size. A copy takes
-# longer as the array grows. JAX's update comes in three kinds: not compiled, compiled, and compiled
-# with its array donated. Which of them do you expect to copy, and from what size will it show?
+# An update in place, like NumPy's assignment, writes one number, however large the array is. A copy
+# takes longer as the array grows. JAX's update comes in three kinds: not compiled, compiled, and
+# compiled with its array donated. Which of them do you expect to copy, and from what size will it
+# show?
 #
 # A call that donates its array uses it up, so to time many calls, we give each the array that the
 # last one returned:
@@ -123,7 +122,9 @@ _ = figures.scaling(
 # A line that rises belongs to an update that copies. A flat part proves less, because copying a
 # small array takes less time than starting a call. JAX's flat lines show the price of that call,
 # which NumPy's assignment doesn't pay, and which :doc:`another page
-# </tutorials/performance/dispatch_overhead>` takes apart.
+# </tutorials/performance/dispatch_overhead>` takes apart. The update that isn't compiled pays it
+# several times: it works out its index in Python, and runs small programs for that before the one
+# that copies.
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 donation_pays = claim(
@@ -168,15 +169,13 @@ for swap in (updates.swap_in_turn, swap_read_first, updates.swap_at_once):
     print(", as NumPy:", as_numpy)
 
 # %%
-holding_two = (
-    ", ".join(n for n, size in needed.items() if size > 1.5 * x.nbytes)
-    or "none of them"
-)
+heavy = [name for name, size in needed.items() if size > 1.5 * x.nbytes]
+subject = " and ".join(heavy) or "None of the loops"
+holding_two = f"{subject} {'need' if len(heavy) > 1 else 'needs'}"
 
 # %%
-# A compiled loop that needs twice the bytes of ``x`` holds two arrays, so the guarantee didn't
-# cover it. That is true of these loops: :measured:`holding_two`. Whether they also copy in each
-# step, only their time can show.
+# :measured:`holding_two` twice the bytes of ``x``. A loop that does holds two arrays, so the
+# guarantee didn't cover it. Whether it also copies in each step, only its time can show.
 #
 # ``swap_in_turn`` shows why a compiler might want a second array. Its first update makes a new
 # array, but the second needs ``x[i]`` from the *old* one. Keeping that one number would be enough,

@@ -2,7 +2,7 @@
 
 Each tool compares kernels with themselves and measures one speed-up, again and again, in fresh
 processes, in random order and in equal time: first on a quiet machine, then with one core kept busy.
-The page "How far to trust these numbers" shows what is recorded here.
+The page "Can you trust the intervals on this site?" shows what is recorded here.
 """
 
 from __future__ import annotations
