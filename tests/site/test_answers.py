@@ -21,12 +21,12 @@ PAGE = """<!doctype html>
 <body><main><h1>An exercise</h1><div class="jaxcap-answer">{data}</div></main></body></html>
 """
 NUMBERS = {
-    "3.2": ("1.9726022", "3.6371897", "1.97", "-3"),
+    "5.2": ("1.9726022", "3.6371897", "1.97", "-3"),
     "9.1": ("3", "4", " 5 ", "6", "7.25", "0", "1e3", "4.0000001"),
-    "12.4": ("768", "7_68", "3072", "384", "769", "123456.789012"),
-    "13.1": ("512", "20_000", "0.1", "many", "5_"),
+    "14.4": ("768", "7_68", "3072", "384", "769", "123456.789012"),
+    "10.1": ("512", "20_000", "0.1", "many", "5_"),
 }
-CHOICES = ("5.3", "11.2")
+CHOICES = ("4.3", "13.2")
 
 
 @pytest.fixture(scope="module")
@@ -78,13 +78,13 @@ def test_choices_get_the_words_of_the_check(reader: Page, site: Path, part: str)
 
 
 def test_answer_without_a_choice_is_not_checked(reader: Page, site: Path) -> None:
-    reader.goto((site / "5.3.html").as_uri())
+    reader.goto((site / "4.3.html").as_uri())
     reader.get_by_role("group").first.get_by_role("radio", name="True").check()
     reader.get_by_role("button", name="Check").click()
     expect(reader.locator(".jaxcap-check")).to_be_empty()
 
 
-@pytest.mark.parametrize("part", ["9.1", "11.2"])
+@pytest.mark.parametrize("part", ["9.1", "13.2"])
 def test_answer_is_accessible_and_fits_a_phone(reader: Page, site: Path, part: str) -> None:
     reader.goto((site / f"{part}.html").as_uri())
     assert [found["id"] for found in Axe().run(reader).response["violations"]] == []
@@ -100,5 +100,5 @@ def test_nothing_is_asked_without_scripts(browser: Browser, site: Path) -> None:
 
 
 def test_only_plain_values_are_checked_on_the_page() -> None:
-    assert by_value("4.2") is None  # a function
+    assert by_value("3.2") is None  # a function
     assert by_value("1.1") is None  # an array

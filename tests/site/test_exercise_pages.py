@@ -22,18 +22,18 @@ EXERCISES = sorted(
 SOLUTIONS = {
     "1_arrays": ".at[1, 1].set(7)",
     "2_random_numbers": "noise_key, image.shape",
-    "5_gradient": "jax.grad(my_function)",
     "3_jit": "jnp.maximum(worst, loss)",
     "4_static_arguments": 'static_argnames=("width", "kind")',
+    "5_gradient": "jax.grad(my_function)",
+    "6_vmap": "in_axes=(None, None, 1)",
     "7_loops": 'static_argnames="n"',
     "8_updates": 'donate_argnames="history"',
-    "12_memory": "jax.jit(move, donate_argnums=0)",
     "9_pytrees": "sum(leaves) / len(leaves)",
+    "10_bits": "scaled.astype",
     "11_second_process": "jax.jit(standardise).lower(shape)",
+    "12_memory": "jax.jit(move, donate_argnums=0)",
     "13_faults": "of_layer.values()",
     "14_sharding": "out_sharding=by_example",
-    "10_bits": "scaled.astype",
-    "6_vmap": "in_axes=(None, None, 1)",
 }
 
 
