@@ -85,7 +85,7 @@ Source(sharding.by_shard_map)
 
 # %%
 # Do they get the gradient that one device gets? ``python -m jaxcap.report.virtual_devices``
-# compares them, and also ``by_pmap``, in the style of older programs:
+# compares them, and ``by_pmap``, in the style of older programs:
 print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 
 # %%
