@@ -128,7 +128,8 @@ _ = plt.legend()
 # --------------------------
 # Both are, for different questions. To correct more readings of this sensor, as widely spread as
 # these, take least squares, because it aims at the line of least error. But least squares pulls
-# every reading towards the middle of *these* readings, which is wrong for others. To learn the law,
+# every reading towards the middle of *these* readings, which is the wrong place
+# for readings with another spread. To learn the law,
 # or to correct readings with another spread, take the estimator without the bias.
 #
 # (There is a shortcut. Nearly all of the noise is in the readings, as the ratio above says. So you

@@ -62,8 +62,8 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
 # the data, such as one to subtract the offset and one to divide by the slope. Each pass but the
 # last stores an array for the next. :func:`jax.jit` can merge them into a single pass, but each
 # call of JAX has an :doc:`overhead </tutorials/performance/dispatch_overhead>`. How many readings
-# do you think it takes until the passes that JAX saves outweigh it? (A plain Python loop takes
-# part, too, up to the size where you would have to wait for it.)
+# do you think it takes until the passes that JAX saves outweigh it? (We also time a plain Python
+# loop, but only at sizes where it finishes quickly.)
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, NUMPY
 from jaxcap.report import figures
 

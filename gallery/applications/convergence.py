@@ -39,8 +39,8 @@ fit_inside_jax = jax.jit(calibration.fit_by_jax)
 # %%
 # A success that never moved
 # --------------------------
-# How small should the step to the side be? That depends on the dtype. SciPy's default suits 64
-# bits, because it is the square root of their rounding error. What happens if you keep it, and
+# How small should the step to the side be? That depends on the dtype. SciPy's default is the square
+# root of the rounding error in 64 bits, so that is where it works. What happens if you keep it, and
 # compute in 32?
 default_step = np.sqrt(np.finfo(float).eps)
 narrow = reference.astype("float32"), reading.astype("float32")

@@ -173,7 +173,7 @@ to_avoid = " and ".join(badly_compiled) or "neither"
 # %%
 # These are single runs, so look at orders of magnitude only. Each convolution does the same work at
 # once and in the loop. Where the loop takes several times as long, XLA has compiled the gradient
-# badly there, so keep that convolution out of a scan. Here, that goes for :measured:`to_avoid`.
+# badly there, so keep that convolution out of a scan. Here, that is :measured:`to_avoid`.
 #
 # Takeaway
 # --------
@@ -185,7 +185,7 @@ patches_once, patches_loop = (
 )
 
 # %%
-# The code that computes it decides how slow a convolution is. In a single run, the gradient of
+# How slow a convolution is depends on the code that computes it. In a single run, the gradient of
 # XLA's own convolution took :measured:`xla_once` for all images at once, and :measured:`xla_loop`
 # in a compiled loop. Written as a product of matrices, for which every device has fast code, it
 # took :measured:`patches_once` and :measured:`patches_loop`.

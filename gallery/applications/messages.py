@@ -26,11 +26,11 @@ Source(sharded_step.loss, sharded_step.step)
 # of its own weights without the others.
 #
 # Adding up arrays for everybody is called an *all-reduce*. If ``n`` devices do that by themselves,
-# and share the work equally, each of them
-# `has to send <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ the size of
-# the array at least ``2 (n - 1) / n`` times. (It is less where the network itself adds, which the
-# same page calls *in-network reduction*.) Now we can predict which way sends more. Did your guess
-# depend on the size of the batch?
+# and share the work equally, each of them `has to send
+# <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ at least ``2 (n - 1) /
+# n`` times the size of the array. (It is less where the network itself adds, which the same page
+# calls *in-network reduction*.) Now we can predict which way sends more. Did your guess depend on
+# the size of the batch?
 WIDTH, DEVICES, FLOAT = 64, 8, 4
 batches = (128, 512, 2048)
 

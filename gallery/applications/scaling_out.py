@@ -110,7 +110,7 @@ Source(compare_ways)
 #   new code.
 #
 # JAX's `guide to sharding <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares the modes.
-# Our training uses ``Auto``, too. Here is most of what it contains for the sake of several devices:
+# Our training uses ``Auto``, too. This is most of the code that it needs for several devices:
 from jaxcap.mnist import train_flax
 
 Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)

@@ -104,7 +104,7 @@ modes = (
         "JAX, as it traces",
         "the same, and an answer where JAX asks",
     ),
-    ("Manual", "you", "the program of a device, and its messages"),
+    ("Manual", "you", "the program of a device, with its messages"),
 )
 Table("Who decides how an array is split", headers, modes)
 
@@ -242,7 +242,8 @@ for summed in (own_sum, whole_sum):
 # A type has another sign here: ``V:devices`` means that the array may *vary* from device to device.
 # The sum of a device's own examples varies, too, so it isn't what ``out_specs`` promises, and JAX
 # refuses. In ``whole_sum``, :func:`jax.lax.psum` adds up these sums for every device, so its result
-# is the same everywhere. This time, nobody inserts a message for you: you decide, and JAX checks.
+# is the same everywhere. This time, you decide and JAX checks. It inserts messages of its own only
+# for gradients.
 #
 # And this is the step with split weights, written in that way. ``all_gather`` collects the parts of
 # a matrix, and :func:`jax.lax.pmean` takes the mean of the losses:
@@ -266,7 +267,8 @@ held_by_weights = held[sharded_step.WEIGHTS]
 # XLA, JAX or you can decide how an array is split. In ``Auto`` mode, XLA does when it compiles. In
 # ``Explicit`` mode, JAX does while it traces: it follows rules, writes the result into types, and
 # asks you where it has no rule. In a ``shard_map``, you do: you write the program of one device,
-# and JAX checks that results are as equal as you promise.
+# and JAX checks that the
+# results which you promise to be the same everywhere are.
 #
 # How much a device holds follows from the types: of our step's arguments, :measured:`held_by_batch`
 # if the batch is split, and :measured:`held_by_weights` if the weights are split as well.

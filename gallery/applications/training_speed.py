@@ -27,8 +27,9 @@ Source(train_flax.naive_step)
 #
 # A dozen changes
 # ---------------
-# What could be saved? The first five changes, and ``scan``, save time *between* two steps, where
-# Python works and the device waits. The others save time *within* a step:
+# What could be saved? Some changes save time *between* two steps, where Python works and the device
+# waits. *Images as bytes* and *donation* save memory. From *our own pool* to *fewer random
+# numbers*, they save time *within* a step. And a *scan* takes many steps in one call:
 between = {
     "losses read at the end": "waiting for each loss",
     "images on the device": "sending each batch",
@@ -72,9 +73,10 @@ Source(train_flax.steps)
 # %%
 # The other six change how the network is computed. Apart from rounding, and from which activations
 # dropout drops, the result is the same. Most of a step is convolution, which can be written
-# :doc:`as a product of matrices </tutorials/applications/convolutions>` (*patches*). Shmuel Winograd
-# found how to do :doc:`with fewer multiplications </tutorials/applications/winograd>`, and with more
-# additions instead. Later pages explain both. Here, we only want to know whether they pay.
+# :doc:`as a product of matrices </tutorials/applications/convolutions>` (*patches*). Shmuel
+# Winograd found how to do :doc:`with fewer multiplications </tutorials/applications/winograd>`, and
+# with more additions instead. Later pages explain both. Here, we only want to know whether they
+# pay.
 #
 # Which change pays on this device?
 # ---------------------------------
@@ -92,10 +94,10 @@ speeds = THROUGHPUT.run(points=[point], processes=4, budget_s=0.05)
 batch_size, scan_steps = point["batch"], point["steps"]
 
 # %%
-# The figure goes from the naive loop to the best way in float32, one change at a time. Each bar runs
-# from the time before a change to the time after it. A bar to the right means that the change cost
-# time. Grey means that the measurements can't tell. (Changes that the best way doesn't use have no
-# bar.)
+# The figure goes from the naive loop to the best way in float32, one change at a time. Each bar
+# runs from the time before a change to the time after it. A bar to the right means that the change
+# cost time. Grey means that the measurements can't tell. (Changes that the best way doesn't use
+# have no bar.)
 from jaxcap.report import figures
 
 _ = figures.waterfall(
@@ -123,7 +125,7 @@ taught_within = {
     "Winograd's algorithm": ("products took time", "additions cost as much"),
     "sums in the first layer": (
         "thin products are slow",
-        "thin products will do",
+        "no gain in the whole step",
     ),
     "a few images at a time": ("memory was slow", "memory wasn't the limit"),
     "fewer random numbers": ("drawing took time", "drawing is cheap here"),
@@ -144,9 +146,9 @@ Table("What each change taught", ("change", "outcome", "so here"), rows)
 
 # %%
 # Each row compares a way to train with the one before the change, so it holds for that place in the
-# order. A change that wouldn't help the naive loop may pay later, and vice versa: patches may only
-# pay once few images at a time keep them in the cache. So a change that didn't pay isn't useless.
-# It didn't remove what took longest *then*.
+# order. A change that wouldn't help the naive loop may pay later, and vice versa: patches, for
+# example, may pay only once they are cut out of a few images at a time, so that they stay in the
+# cache. So a change that didn't pay isn't useless. It didn't remove what took longest *then*.
 #
 # Five of these rows are claims, which other machines check, too:
 from jaxcap.experiments import mnist_changes
@@ -271,8 +273,8 @@ Table(title, ("way to train", "share"), rows)
 # and activations from memory, draws random numbers for dropout, and starts kernels.
 #
 # Two things raise them. Winograd's algorithm makes fewer multiplications than we counted. So its
-# share says how fast a direct convolution would have to run to keep up, and not how fast its own
-# arithmetic runs. And on a GPU, products and convolutions may use TF32 by default, or bfloat16
+# share is the rate that a direct convolution would need to keep up. Its own arithmetic runs at a
+# lower one. And on a GPU, products and convolutions may use TF32 by default, or bfloat16
 # where a way is named after it, which are faster than the float32 of the limit.
 #
 # Takeaway

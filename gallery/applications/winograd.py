@@ -36,10 +36,10 @@ print(
 # %%
 # For a single kernel, that saves nothing, because the small matrices cost more than six
 # multiplications. It can pay in a layer, where their work is shared. In the second convolution of
-# our network, a whole row of pixels with all their channels takes the place of a pixel, and a matrix
-# takes the place of a weight. Rows are transformed once for all features, and weights once for all
-# images. A *tile* is six rows that give four rows of output. ``tensordot`` multiplies the small
-# matrix by what lies along the first axis. (The comments are shapes.)
+# our network, a whole row of pixels with all their channels takes the place of a pixel, and a
+# matrix takes the place of a weight. Rows are transformed once for all features, and weights once
+# for all images. A *tile* is six rows that give four rows of output. ``tensordot`` multiplies the
+# small matrix by what lies along the first axis. (The comments are shapes.)
 def by_tiles(images, kernel):
     n, height, width, _ = images.shape  # height: 4 * tiles + 2
     tiles, columns, features = height // 4, width - 2, kernel.shape[-1]
@@ -91,7 +91,7 @@ largest = f"{abs(exact).max():.0f}"
 # Does it pay in the network?
 # ---------------------------
 # The page before cut a training step into layers. Here are the times of the second convolution,
-# forward:
+# forward. (Ratios are taken within each round, so they can differ from the quotient of two bars.)
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_changes import PATCHES, WINOGRAD
 from jaxcap.experiments.mnist_layers import FORWARD, LAYERS
@@ -137,8 +137,9 @@ Source(convolution.in_parts)
 # --------------------
 # With fewer multiplications, are the products as fast? In the second convolution, Winograd's
 # products are thin. For eight images, the forward pass multiplies six matrices of 1,152 rows, and
-# each sum has 96 terms. With patches, it multiplies a single one of 4,608 rows, and each sum has
-# 288. How fast are such products, beside the limit of this device?
+# each sum has 96 terms. With patches, which take the whole batch at once, it multiplies a single
+# one of 18,432 rows, and each sum has 288. How fast are such products, beside the limit of this
+# device?
 import time
 
 import jax
@@ -153,7 +154,7 @@ def milliseconds(function, *args):
 
 
 # %%
-products = {"Winograd": (6, 1152, 96), "patches": (1, 4608, 288)}
+products = {"Winograd": (6, 1152, 96), "patches": (1, 18432, 288)}
 speeds, multiply = {}, jax.jit(jnp.matmul)
 for name, (number, rows, terms) in products.items():
     left, right = (
@@ -179,7 +180,7 @@ predicted = 2 * speeds["Winograd"] / speeds["patches"]
 by_products = f"{predicted:.1f}"
 forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
 helps = forward_to_patches.value > predicted
-rest = f"works {'for' if helps else 'against'} Winograd's algorithm"
+rest = f"{'adds to' if helps else 'takes from'} the gain"
 
 # %%
 # The first two are the best of a hundred single calls. With half the work at these rates, the
@@ -189,8 +190,9 @@ rest = f"works {'for' if helps else 'against'} Winograd's algorithm"
 # :measured:`rest`. Patches copy each pixel up to nine times into memory. Winograd's transformations
 # read and write arrays, too, but only for a few images at a time.
 #
-# And beside PyTorch? Winograd's products run at :measured:`of_limit` of the limit. At half of it, a
-# direct convolution at the limit would take no longer. A library can come close to the limit if it
+# And beside PyTorch? Winograd's products ran at :measured:`of_limit` of the limit. They do half the
+# work, so a direct convolution that ran at the limit would take as long as they do at half of it. A
+# library can come close to the limit if it
 # `makes code for each shape
 # <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does, which
 # PyTorch calls for its convolutions on many CPUs. Here, Winograd's forward pass was

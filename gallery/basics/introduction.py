@@ -134,8 +134,8 @@ _ = figures.bars(results, title="wave of a hundred thousand numbers")
 
 # %%
 # Were you close? The result depends on the machine, so this site states each conclusion as a
-# *claim*, and checks it against the results. The *interval* of a claim says where its number would
-# probably lie if as many processes measured it again:
+# *claim*, and checks it against the results. A claim's *interval* shows where its number would
+# probably fall if we repeated the measurement with the same number of processes:
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
@@ -150,8 +150,8 @@ jit_pays
 # So the compiled ``wave`` was :measured:`speedup than op by op`. Three things decide such a number:
 # calls from Python, trips through memory, and arithmetic. Compiling saves calls and trips, but
 # leaves most of the arithmetic. :doc:`The page on jit </tutorials/transformations/jit>` takes the
-# three apart. It also measures ``wave`` again, among arrays of other sizes, and may get another
-# factor, because a time depends on what ran just before, too, and on the state of the machine.
+# three apart. That page times ``wave`` again, at several sizes. Its factor may differ,
+# because a time also depends on what ran just before and on the state of the machine.
 #
 # Takeaway
 # --------

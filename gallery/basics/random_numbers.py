@@ -97,9 +97,9 @@ for step in range(3):
     print(step, draw(step))
 
 # %%
-# Because a step's key depends on nothing but its number, you can repeat any step without those
-# before it. Nor do the steps have to wait for each other. :func:`jax.vmap` takes all of them at
-# once, and draws the same numbers:
+# Because a step's key depends only on ``loop_key`` and the step's number, you can repeat any step
+# without those before it. Nor do the steps have to wait for each other. :func:`jax.vmap` takes all
+# of them at once, and draws the same numbers:
 jax.vmap(draw)(jax.numpy.arange(3))
 
 # %%
@@ -239,7 +239,7 @@ for noise_key in jax.random.split(jax.random.key(1), 3):
 # %%
 # Two generators that don't freeze
 # --------------------------------
-# A generator can hand out keys, or numbers, as long as it doesn't freeze. JAX's own
+# Here are two generators that avoid the problem: one hands out numbers, the other keys. JAX's own
 # ``stateful_rng``, which is `experimental
 # <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_, keeps its counter in a mutable
 # array, a *ref* (:func:`jax.new_ref`). JAX can trace what happens to a ref, so the counter advances
@@ -268,7 +268,7 @@ print("all equal:", bool((weights == biases).all()))
 # %%
 # A seed alone doesn't reproduce a number
 # ---------------------------------------
-# The exercises that our sum comes from promise another number for the same seed. Since then, JAX
+# The 2023 course from which we took the sum gives another result for the same seed. Since then, JAX
 # 0.5 has changed the default of a setting called ``jax_threefry_partitionable``. You can still run
 # the example both ways:
 

@@ -247,8 +247,8 @@ figures.label_ends(axes)
 # %%
 # Where a line levels off early, the steps have become smaller than half the gap to the next number
 # of the format, and rounding undoes them. Master weights collect small steps until they show in the
-# short copy. And why can the gradient be rough, when the weights can't? Because each gradient is
-# computed afresh, from wherever the last step has led, so its errors don't pile up.
+# short copy. And why can the gradient be rough, when the weights can't? Each gradient is computed
+# afresh, from wherever the last step has led, so its errors don't pile up.
 #
 # Gradients that vanish
 # ---------------------

@@ -203,8 +203,8 @@ _ = figures.scaling(
 # %%
 # To print, a program `calls back into Python
 # <https://docs.jax.dev/en/latest/201/callbacks.html>`__, which takes time even if the step computes
-# next to nothing. So the longer a step takes anyway, the less it should feel a print, and the lines
-# should approach each other to the right. (A print also `changes what is compiled
+# next to nothing. So the longer the step itself takes, the less a print should matter: towards the
+# right, the lines should draw together. (A print also `changes what is compiled
 # <https://docs.jax.dev/en/latest/201/debugging.html#sharp-bits-of-jax-debug-print>`__: a number
 # that would have stayed inside a fusion has to be stored, and may even be rounded differently.) For
 # the shortest step, at the left end, the table also has the step with ``checkify``:

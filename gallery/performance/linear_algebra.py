@@ -279,10 +279,10 @@ for setting in ("highest", "high", "default"):
     print(f"{setting:8} {by_setting[-1]:.1e}")
 
 # %%
-# On this device, the setting :measured:`matters`. CPUs usually ignore it. On a GPU that knows TF32,
-# as NVIDIA's do since the A100, the default should show the error of TF32. You need such a GPU to
-# get the speed, but not to see the error: round the input to 10 bits, and multiply in float32. The
-# same works for bfloat16, with 7 bits:
+# On this device, the setting :measured:`matters`. CPUs usually ignore it. On a GPU that supports
+# TF32, as NVIDIA's have since the A100, the default should show TF32's error. You need such a GPU
+# to get the speed, but not to see the error: round the input to 10 bits, and multiply in float32.
+# The same works for bfloat16, with 7 bits:
 errors = {}
 for name, bits in ("float32", 23), ("TF32", 10), ("bfloat16", 7):
     rounded = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=bits)
@@ -291,11 +291,11 @@ for name, bits in ("float32", 23), ("TF32", 10), ("bfloat16", 7):
     print(f"rounded to {name:8} {errors[name]:.1e}")
 
 # %%
-# Each bit less doubles the error that comes from the input. In float32 that error is tiny, and
-# rounding within the product hides it, so fewer bits cost less here than that rule says. An inverse
-# is less forgiving, because it can multiply a rounding error by as much as the
-# condition number of the matrix. So let our matrix take the test with the identity again, inverted
-# in 32 bits and in 64. How far off is the product of the matrix and its inverse?
+# Each bit less doubles the error that comes from the input. In float32, rounding within the product
+# hides that tiny error, so fewer bits cost less than the rule predicts. An inverse is less
+# forgiving, because it can multiply a rounding error by as much as the condition number of the
+# matrix. So let our matrix take the test with the identity again, inverted in 32 bits and in 64.
+# How far off is the product of the matrix and its inverse?
 with jax.default_matmul_precision("highest"):
     identity = x @ jnp.linalg.inv(x)
 off_32 = abs(as_numpy(identity) - np.eye(size)).max()

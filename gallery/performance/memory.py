@@ -155,8 +155,8 @@ Table("Temporaries and results of one call", columns, rows)
 
 # %%
 # The operating system also counts memory that the runtime and its threads use, which the compiler
-# doesn't know about. The excess was :measured:`excess` in the two rows. Plan with the analysis, and
-# leave about as much free.
+# doesn't know about. The excess was about :measured:`excess` in the two rows. Plan with the
+# analysis, and leave about as much free as this excess.
 #
 # Remember less, and compute it again
 # -----------------------------------
@@ -277,10 +277,10 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
 
 
 # %%
-# With checkpoints, JAX asked for each ``tanh`` twice, and the compiler :measured:`reaction`. To use
-# a result again is right in any other program, but it undoes a checkpoint. JAX tries to prevent
-# this with a barrier between the two (``prevent_cse`` of :func:`jax.checkpoint`), but what becomes
-# of the barrier is up to each device's compiler, and `people wondered
+# With checkpoints, JAX asked for each ``tanh`` twice, and the compiler :measured:`reaction`.
+# Anywhere else, reusing a result is the right thing to do. Here, it undoes the checkpoint. JAX
+# tries to prevent this with a barrier between the two (``prevent_cse`` of :func:`jax.checkpoint`),
+# but what becomes of the barrier is up to each device's compiler, and `people wondered
 # <https://github.com/jax-ml/jax/issues/19822>`__ where their savings were.
 #
 # In a ``scan``, as above, one ``tanh`` is in the forward loop and its repeat in the backward loop,

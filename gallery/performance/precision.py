@@ -172,8 +172,9 @@ allowed_for = f"{DRIFT:.0%}"
 # these were :measured:`processes_when_busy` and :measured:`runs_when_busy`.
 #
 # However many processes a run has, it can't see how much it differs from other runs. So each
-# interval of a time on this site allows for another :measured:`allowed_for`, and each interval of a
-# ratio for half as much, because what slows down one side usually slows down the other. If runs on
+# prediction interval of a time on this site assumes that runs drift by a further
+# :measured:`allowed_for` (a standard deviation). For a ratio it assumes half as much, because what
+# slows down one side usually slows down the other. If runs on
 # your machine differ by more than that, expect more misses.
 #
 # Nor does an interval say anything about another machine, another version of a library, or another

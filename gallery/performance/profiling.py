@@ -186,8 +186,9 @@ Table("Operations of a step, in ms", columns, rows)
 # of ``limit``. A sort looks at each number many times. To compute roots, losses or a mean, one look
 # is enough.
 #
-# A profile is a single look, without an interval. Both columns compute the same ``distances``, so
-# the difference between its two times shows how uncertain the others are. The figure shows when
+# A profile is a single look, without an interval. Both columns need the same ``distances``, though
+# XLA may fuse them differently. Don't read more into the other times than the difference between
+# these two allows. The figure shows when
 # each operation ran. In a gap between the bars, the device waits for Python to make the next call:
 import matplotlib.pyplot as plt
 

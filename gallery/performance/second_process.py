@@ -17,11 +17,11 @@ from jaxcap.report.source import Source
 Source(network.loss)
 
 # %%
-# A fresh process computes this gradient once. It notes the time when Python runs, when JAX has been
-# imported, and when JAX has found its devices. Then JAX *traces* the gradient, *lowers* the record
-# to the language of its compiler, XLA, and lets XLA *compile* that. Last, the program runs. (The
-# stage ``trace`` also draws the weights. A saved program is neither traced nor lowered, but loaded
-# in the stage ``compile``.)
+# A fresh process computes this gradient once. It notes three times: when Python has started, when
+# JAX has been imported, and when JAX has found its devices. Then JAX *traces* the gradient,
+# *lowers* the record to the language of its compiler, XLA, and lets XLA *compile* that. Last, the
+# program runs. (The stage ``trace`` also draws the weights. A saved program is neither traced nor
+# lowered, but loaded in the stage ``compile``.)
 from jaxcap.measure import start_up
 
 Source(start_up.first_result)

@@ -303,8 +303,8 @@ for label, some in ("memory kept", kept), ("the default", by_default):
     print(f"{label}: page faults a call {faults}, jit {speedup.words}")
 
 # %%
-# The first line asks what mistake 6 asked, with the same ``wave`` and the memory kept as well. Two
-# measurements of one ratio differ, but they should do so within their intervals.
+# The first line asks what mistake 6 asked, with the same ``wave`` and the memory kept as well. The
+# two values may differ, but their intervals should overlap.
 #
 # A page fault costs time that has nothing to do with JAX. Where one variant has many and the other
 # has few, part of what you would credit to ``jit`` belongs to the allocator. Your own program lives

@@ -4,8 +4,8 @@ Which examples pull too hard?
 
 Training averages the gradients of all examples, and steps against the average. Sometimes you would
 rather see each of them: to find the examples that pull too hard, to limit how hard they pull, or to
-measure the noise. ``grad`` inside ``vmap`` gives you one gradient for each example. We use them to
-find labels that are wrong, and measure what they cost.
+measure the noise. ``grad`` inside ``vmap`` gives you one gradient for each example. We use these gradients to find labels
+that are wrong, and then measure what it costs to compute them.
 """
 
 # %%

@@ -333,8 +333,9 @@ print("slope", jax.grad(safe_root_or_zero)(0.0))
 # Takeaway
 # --------
 # ``grad`` applies the chain rule to the operations that your function performs, so it adds no error
-# of its own but rounding. Two things can spoil a gradient: an operation that isn't smooth, as at a
-# kink, a jump or an infinite slope, and an intermediate result that overflows or underflows.
+# of its own but rounding. Three things can spoil a gradient: an operation that isn't smooth, as at
+# a kink, a jump or an infinite slope; an intermediate result that overflows or underflows; and
+# nearly equal terms that cancel.
 #
 # To check a gradient, use central differences in 64 bits, with a step near the cube root of machine
 # epsilon: about :measured:`rule_of_thumb` for x near 1. On this page, with the best step for each

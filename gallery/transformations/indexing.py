@@ -246,8 +246,8 @@ gather_ten = reads.speedup(
 by_gather = gather_pays.estimate
 
 # %%
-# Index, and try a product only where multiplying is far cheaper than indexing. For each value,
-# indexing touches one place, and a product touches as many as there are groups. With ten groups,
+# Use indexing unless multiplying is far cheaper on your device. For each value, indexing touches
+# one place, whereas a product touches one for every group. With ten groups,
 # adding at indices was :measured:`with_ten than a product`, and with a thousand
 # :measured:`by_scatter than a product`.
 #

@@ -267,8 +267,8 @@ saved = eager.time.value - compiled.time.value
 print(f"after about {extra / saved:.0f} calls" if saved > 0 else "never")
 
 # %%
-# The figure draws the two sums. Its number may differ, because it compares only times from the same
-# rounds:
+# The figure adds up the time of both, call by call. Its number may differ, because it compares
+# times within each round:
 _ = figures.running_total(
     million, over=OP_BY_OP, title="wave of a million numbers"
 )

@@ -233,8 +233,9 @@ at_most_in_full = str(unrolled_at_most)
 # %%
 # At a hundred steps, the unrolled program was :measured:`unrolled than the scan`, and a scan with
 # ten steps in its body was :measured:`some_unrolled than a plain scan`. At :measured:`longest`
-# steps, the unrolled program, compared with the scan, came out
-# :measured:`at_most_in_full`. What decides that, besides the counting?
+# steps, the unrolled program was :measured:`at_most_in_full`. (Ratios are taken within each round,
+# so they can differ from the quotient of two times in the figure.) What decides that, besides the
+# counting?
 #
 # The first thing is how many kernels have to be started. XLA merges operations into *fusions*, each
 # of which :doc:`becomes a kernel </tutorials/transformations/jit>`. On a CPU, XLA can also compile
@@ -362,8 +363,8 @@ unrolled, some_unrolled = (
 # A Python loop suits a handful of steps that differ.
 #
 # Measure before you unroll. The first call of a hundred steps took :measured:`first_python` with
-# Python's loop and :measured:`first_scan` with a scan. In later calls, the unrolled steps were
-# :measured:`unrolled than the scan`, and with :measured:`longest` steps
+# Python's loop and :measured:`first_scan` with a scan. In later calls, a hundred unrolled steps
+# were :measured:`unrolled than the scan`. With :measured:`longest` steps, they were
 # :measured:`unrolled_at_most than the scan`.
 #
 # Next: what becomes of loops and branches

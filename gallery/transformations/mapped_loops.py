@@ -69,8 +69,8 @@ print(fill("batch: " + batch, 70))
 # (Here it doesn't, but ``vmap`` never looks at values.) A batch `computes both branches
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all examples, and the last
 # ``select_n`` picks a result for each. However rarely an expensive branch is chosen, every example
-# pays for it. (Examples enter a branch that they didn't choose through ``stop_gradient``, which
-# passes on a value but no gradient.)
+# pays for it. (If an example didn't choose a branch, its input reaches that branch
+# through ``stop_gradient``, which passes on the value but no gradient.)
 #
 # If the condition isn't mapped, all examples agree, and the choice remains a choice:
 def branch_for_all(positive, x):

@@ -246,6 +246,9 @@ nesting_costs_little = claim(
 nesting_costs_little
 
 # %%
+# (Ratios are taken within each round, so they can differ from the quotient of two times in the
+# figure.)
+#
 # Where could the time go? Before each run, JAX looks at the shape and type of every leaf, to find
 # the program that fits, and after the run it makes a Python object for every result. The program
 # itself takes longer, too, if XLA makes a kernel for each leaf.
@@ -298,7 +301,8 @@ nested = nesting_costs_little.estimate
 # layers, or do many steps in one call. And keep the structure the same from step to step, because a
 # new one compiles.
 #
-# In each call, JAX looks at each array, and XLA may make a kernel for each. A short step on a list
+# JAX looks at every array in each call, and the compiled program may have to start a kernel for
+# each. A short step on a list
 # of a thousand small arrays was :measured:`thousand_leaves than on the same numbers in one`, and
 # with the arrays in nested dicts it was :measured:`nested than with the list`.
 #

@@ -161,9 +161,10 @@ def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
 #
 # Read the column *typed* again. With these functions, arguments keep their types, names and
 # defaults. A gradient has the type of the argument that you differentiate with respect to: an array
-# for an array, a dictionary for a dictionary, a pair for two of them. Only the name of that
-# argument is lost, because JAX differentiates with respect to positions. ``Jitted`` is a function
-# that also has the methods of compiled functions, such as ``lower``.
+# for an array, a dictionary for a dictionary, a pair for the first two of them. (With respect to
+# any other, it is ``Any``.) Only the name of that argument is lost, because JAX differentiates with
+# respect to positions. ``Jitted`` is a function that also has the methods of compiled functions,
+# such as ``lower``.
 #
 # Where a type is known, a mistake is found
 # -----------------------------------------
@@ -359,8 +360,8 @@ def count_found(version):
 found_in_jax, found_typed = count_found("JAX"), count_found("typed")
 
 # %%
-# A type checker sees only what annotations tell it: of the :measured:`made` mistakes on this page,
-# the checkers found :measured:`found_in_jax` with JAX's own transformations, and
+# A type checker sees only what annotations tell it: of :measured:`made` mistakes with transformed
+# functions, the checkers found :measured:`found_in_jax` with JAX's own transformations, and
 # :measured:`found_typed` with the typed ones. When the program runs, JAX ignores the types, so they
 # can't slow a call down. But they say nothing about shapes, number types and limits. So test shapes
 # and number types on small arrays or with ``eval_shape``, and let a class check limits when the

@@ -174,8 +174,8 @@ subject = " and ".join(heavy) or "None of the loops"
 holding_two = f"{subject} {'need' if len(heavy) > 1 else 'needs'}"
 
 # %%
-# :measured:`holding_two` twice the bytes of ``x``. A loop that does holds two arrays, so the
-# guarantee didn't cover it. Whether it also copies in each step, only its time can show.
+# :measured:`holding_two` twice the bytes of ``x``. With twice the bytes, a loop holds two arrays,
+# so the guarantee didn't cover it. Whether it also copies in each step, only its time can show.
 #
 # ``swap_in_turn`` shows why a compiler might want a second array. Its first update makes a new
 # array, but the second needs ``x[i]`` from the *old* one. Keeping that one number would be enough,

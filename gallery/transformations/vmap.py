@@ -327,8 +327,8 @@ speedup = vmap_pays.estimate
 
 # %%
 # ``vmap`` replaces a loop over examples, and the batching that you would otherwise do by hand. So
-# write functions for one example, map them with ``vmap``, and put ``jit`` around the whole. Say
-# with ``None`` what all examples share, and look at the shape that comes out.
+# write functions for one example, map them with ``vmap``, and put ``jit`` around the whole. Mark
+# what all examples share with ``None``, and check the shape of the result.
 #
 # For a thousand losses on this page's device, ``vmap`` was
 # :measured:`speedup than a loop of compiled calls` and

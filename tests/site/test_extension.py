@@ -519,7 +519,7 @@ def test_values_that_nobody_measured_again_are_not_counted_as_such() -> None:
         a.recomputation is not None and a.conclusion is not published.Conclusion.NOT_COMPARABLE
         for a in assessments
     )
-    assert checked == f"{computed} of {len(assessments)} published figures repeated"
+    assert checked == f"{computed} of {len(assessments)} published figures checked"
     mistakes = sum(a.conclusion is published.Conclusion.MISTAKE for a in assessments)
     assert f", {mistakes - len(refuted)} with a mistake" in outcome  # a wrong network is one
     assert refuted

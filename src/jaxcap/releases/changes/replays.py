@@ -20,7 +20,7 @@ from jaxcap.releases.changes.spans import name_span
 from jaxcap.releases.quantities import JAX
 from jaxcap.releases.recording.files import TWIN, version_key
 from jaxcap.results import Result, ResultSet
-from jaxcap.results.statistics import CONFIDENCE, NO_DIFFERENCE, Speedup
+from jaxcap.results.statistics import CONFIDENCE, NO_DIFFERENCE, Estimate, Speedup
 
 # The columns of ``replays.csv`` that are texts; another one is a comment.
 _TEXTS = ("thread", "report", "benchmark", "good", "alternative", "until")
@@ -90,10 +90,23 @@ class ReplayVerdict:
         the report.
     threshold
         From `Replay`.
+    over
+        The release or the variant that it is compared with.
     """
 
     speedup: Speedup
     threshold: float
+    over: str = ""
+
+    @property
+    def slowdown(self) -> Estimate:
+        """How many times as long it takes as what it is compared with."""
+        return self.speedup.ratio_of(1)
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the whole interval of the slowdown is at least `bound`."""
+        return self.speedup.confidence >= CONFIDENCE and 1 / self.speedup.high >= self.bound
 
     @property
     def outcome(self) -> ReplayOutcome:
@@ -167,7 +180,8 @@ def judge(replay: Replay, recorded: Mapping[str, ResultSet]) -> dict[str, Replay
                 is_first_call=BENCHMARKS[replay.benchmark].quantity == "first call",
                 in_turns=took_turns(*(results.environment.measured_at for results in sets)),
             )
-            verdicts[release] = ReplayVerdict(speedup, replay.threshold)
+            over = replay.alternative or other_release
+            verdicts[release] = ReplayVerdict(speedup, replay.threshold, over)
     return verdicts
 
 
@@ -242,14 +256,14 @@ def standing(verdicts: Mapping[str, ReplayVerdict]) -> ReplayStanding:
     verdicts
         By release, oldest first.
     """
-    outcomes = [verdict.outcome for verdict in verdicts.values()]
-    if not outcomes:
+    if not verdicts:
         return "not measured"
-    newest = outcomes[-1]
-    if newest in {"reproduced", "smaller"}:
+    *earlier, newest = verdicts.values()
+    if newest.is_seen:  # though how much of it is left may be undecided
         return "still there"
-    if {"reproduced", "smaller"} & set(outcomes):
-        return "fixed" if newest == "not seen" else "undecided"
+    outcomes = [verdict.outcome for verdict in (*earlier, newest)]
+    if any(verdict.is_seen for verdict in earlier):
+        return "fixed" if newest.outcome == "not seen" else "undecided"
     return "not seen" if "not seen" in outcomes else "undecided"
 
 

@@ -31,7 +31,7 @@ MARKS: tuple[ReplayOutcome, ...] = ("reproduced", "smaller", "not seen", "undeci
 
 # What is said at the top of each group of issues, in the order of the groups.
 GROUPS: Mapping[ReplayStanding, str] = {
-    "still there": "The newest release shows these slowdowns, some of them smaller than reported.",
+    "still there": "The newest release shows these slowdowns, or at least a part of them.",
     "fixed": "An earlier release showed these slowdowns. Under the newest, they are gone or much smaller.",
     "undecided": "Our measurements scatter too much to tell whether the newest release shows these.",
     "not seen": "No release clearly showed these slowdowns on this machine.",
@@ -96,20 +96,26 @@ def _item(
     """Describe an issue: what was reported, the marks of all releases, and what they say."""
     benchmark = link_to_benchmark(replay.benchmark, TOPICS[replay.benchmark], env)
     finding = summary(verdicts)
-    newest = list(verdicts)[-1] if verdicts else ""
-    factor = (
-        f" Under {escape(newest)}, it is {escape(verdicts[newest].speedup.words)}."
-        if newest
-        else ""
-    )
-    other = escape(replay.alternative)
-    opponent = f", compared with the variant <em>{other}</em>" if other else ""
     return (
         '<div class="jaxcap-replay">'
         f'<p><a href="{escape(replay.url)}">{escape(replay.thread)}</a> {escape(replay.report)}</p>'
         f"{_row(verdicts, names)}"
         f'<p><span class="jaxcap-outcome">{escape(finding[0].upper() + finding[1:])}</span>, with '
-        f'<a href="{benchmark.href}">{escape(benchmark)}</a>{opponent}.{factor}</p></div>'
+        f'<a href="{benchmark.href}">{escape(benchmark)}</a>.{_newest(replay, verdicts)}</p></div>'
+    )
+
+
+def _newest(replay: Replay, verdicts: Mapping[str, ReplayVerdict]) -> str:
+    """Say how large the slowdown is in the newest release that the report is about."""
+    if not verdicts:
+        return ""
+    release, verdict = list(verdicts.items())[-1]
+    over = escape(verdict.over)
+    rival = f"the variant <em>{over}</em>" if replay.alternative else f"under {over}"
+    slowdown = verdict.slowdown
+    return (
+        f" Under {escape(release)}, it takes {slowdown.short} times as long as {rival} "
+        f"({slowdown.range})."
     )
 
 

@@ -31,18 +31,16 @@ class ClaimEverywhere(NamedTuple):
 
 
 class Agreement(SphinxDirective):
-    """Say on how many claims the machines agree."""
+    """Say how many claims came out alike in this build and in all recordings."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a sentence, or nothing if no claim was checked on two machines."""
+        """Return a sentence, or nothing if no claim was checked twice."""
         note_all_results(self.env)
         shared = [claim for claim in claims_everywhere() if len(claim.checked) > 1]
         if not shared:
             return []
         alike = sum(len({c.outcome for c in claim.checked.values()}) == 1 for claim in shared)
-        text = (
-            f"Of {len(shared)} claims that more than one machine checked, {alike} came out alike."
-        )
+        text = f"Of {len(shared)} claims that were checked more than once, {alike} came out alike."
         return [nodes.paragraph("", "", nodes.strong(text=text))]
 
 

@@ -70,7 +70,7 @@ def _checks() -> Iterator[tuple[str, str, str]]:
 
 
 def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
-    """Say how many published values were measured or computed again, and how these came out."""
+    """Say how many published values were measured again or checked by a computation, and how these came out."""
     measured = [
         a
         for a in assessments
@@ -81,7 +81,7 @@ def published_values(assessments: Sequence[Assessment]) -> tuple[str, str]:
     outcome = f"{reproduced} reproduced, {mistaken} with a mistake"
     if others := len(measured) - reproduced - mistaken:
         outcome += f", {others} different"
-    return f"{len(measured)} of {len(assessments)} published figures repeated", outcome
+    return f"{len(measured)} of {len(assessments)} published figures checked", outcome
 
 
 def _listed(counts: Counter[str]) -> str:
