@@ -299,10 +299,9 @@ blamed = "the calls" if calls.value * waiting.value > 1 else "the waiting"
 # Here, :measured:`blamed` cost more. The loop that waits for each value was
 # :measured:`waiting than the loop that doesn't`. With the split of the keys in the compiled call,
 # which spares Python calls of its own, the loop was :measured:`split than without`. Moved into one
-# compiled call as a whole, it was :measured:`scan than with a call for each step`.
-# On a CPU, there may be little
-# to wait for, because a computation as small as this model can run inside its call. On a GPU,
-# waiting may matter more.
+# compiled call as a whole, it was :measured:`scan than with a call for each step`. On a CPU, there
+# may be little to wait for, because a computation as small as this model can run inside its call.
+# On a GPU, waiting may matter more.
 #
 # Takeaway
 # --------
