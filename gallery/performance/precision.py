@@ -24,7 +24,7 @@ twice.speedups(over="A")
 # %%
 # Two answers would be right here: *about as fast* and *undecided*. *Undecided* says that the
 # interval is too wide to tell. *About as fast* says more: the whole interval rules out a difference
-# of more than a quarter. A verdict of *faster* or *slower* is a false alarm. How many are there?
+# of more than a quarter. Any other verdict is a false alarm. How many are there?
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = sum(verdict in ("faster", "slower") for verdict in verdicts)
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
