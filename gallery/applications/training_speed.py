@@ -151,10 +151,9 @@ Table("What each change taught", ("change", "outcome", "so here"), rows)
 # cache. So a change that didn't pay isn't useless. It didn't remove what took longest *then*.
 #
 # Five of these rows are claims, which other machines check, too:
-from jaxcap.experiments import mnist_changes
+from jaxcap.experiments.mnist_changes import ON_DEVICE, POOL
 from jaxcap.report.claims import claim, speedup_of
 
-ON_DEVICE, POOL = mnist_changes.ON_DEVICE, mnist_changes.POOL
 data_pay = claim(
     "Flax trains faster with the images on the device than if each batch is "
     "sent",
@@ -172,7 +171,8 @@ pool_pays = claim(
 pool_pays
 
 # %%
-PATCHES = mnist_changes.PATCHES
+from jaxcap.experiments.mnist_changes import PATCHES
+
 patches_pay = claim(
     "Flax trains faster with patches than with XLA's convolutions",
     speeds,
@@ -181,7 +181,8 @@ patches_pay = claim(
 patches_pay
 
 # %%
-WINOGRAD_ALONE = mnist_changes.WINOGRAD_ALONE
+from jaxcap.experiments.mnist_changes import WINOGRAD_ALONE
+
 winograd_pays = claim(
     "Flax trains faster with Winograd's algorithm than with patches in the "
     "second layer",
@@ -191,7 +192,8 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-PARTS = mnist_changes.PARTS
+from jaxcap.experiments.mnist_changes import PARTS
+
 parts_pay = claim(
     "Flax trains faster if the second layer takes a few images at a time",
     speeds,
