@@ -95,7 +95,7 @@ print(total[...])
 # An update in place, like NumPy's assignment, writes one number, however large the array is. A copy
 # takes longer as the array grows. JAX's update comes in three kinds: not compiled, compiled, and
 # compiled with its array donated. Which of them do you expect to copy, and from what size will it
-# show?
+# show? (We have run this page on CPUs only so far.)
 #
 # A call that donates its array uses it up, so to time many calls, we give each the array that the
 # last one returned:
