@@ -10,6 +10,7 @@ import pytest
 from fakes import make_pair
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.ticker import EngFormatter
 
 from jaxcap.report import figures
 
@@ -62,6 +63,19 @@ def test_every_other_number_goes_until_none_touch() -> None:
     for one, another in pairwise(shown):
         assert one.get_window_extent().x1 < another.get_window_extent().x0
     assert len(other.get_xticks()) == 5
+
+
+def test_last_number_stays_inside_where_another_width_would_choose_others() -> None:
+    """On an axis that ends here, the layout made room for steps of 20 ms, and then 10 ms were drawn."""
+    figure, axes = plt.subplots(2, sharex=True, figsize=(6.0, 5.0))
+    for each in axes:
+        each.barh([1, 6], 67.7e-3)
+        each.set(ylabel="call", yticks=range(1, 7))
+    axes[1].xaxis.set_major_formatter(EngFormatter(unit="s"))
+    figure.draw_without_rendering()
+    ticks = drawn(figure).axes[1].xaxis.get_major_ticks()
+    assert ticks[-1].label1.get_text() == "70 ms"
+    assert ticks[-1].label1.get_window_extent().x1 <= figure.bbox.x1
 
 
 def test_name_of_an_axis_stays_inside() -> None:

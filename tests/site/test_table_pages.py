@@ -19,6 +19,7 @@ MOST_COLUMNS = 6
 WIDER = {
     "results/experiments/ceilings": 7,
     "results/experiments/dispatch": 7,
+    "results/experiments/mnist-throughput": 7,
     "tutorials/applications/calibration": 7,  # each number that a fit has
     "tutorials/performance/dispatch_overhead": 7,
     "tutorials/performance/geometry": 7,

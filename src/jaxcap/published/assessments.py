@@ -45,7 +45,7 @@ MEANINGS: Mapping[Conclusion, str] = {
     Conclusion.FASTER_LIBRARY: (
         f"We are faster by more than a factor of {FACTOR:g}, although NumPy, whose code has "
         "changed little, took about as long on the published computer as on ours, within the "
-        "same factor."
+        "same factor in each task that we can compare."
     ),
     Conclusion.SLOWER_LIBRARY: (
         "The reverse: we are slower, even with the document's mistakes, although NumPy is not."
@@ -198,17 +198,16 @@ def _assess_by_reference(
     published: PublishedValue, published_s: float, replication: Replication
 ) -> Assessment:
     """Tell a different library from a different device by what NumPy took on both computers."""
-    ratio, mistaken = replication.reference_ratio, replication.mistaken_time
-    if ratio is None:
+    ratios, mistaken = replication.reference_ratios, replication.mistaken_time
+    if not ratios:
         lacks = "Nothing else was published from which we could tell that computer from ours."
         if published.implementation == _REFERENCE:
             lacks = f"We compare computers by {_REFERENCE}, so its own times can't tell them apart."
-        if published.reference_number:
+        if published.reference_numbers:
             lacks = "A time of NumPy was published for that computer, but we have none of our own."
         return Assessment(published, Conclusion.OTHER_DEVICE, lacks)
-    task, *_ = load()[published.reference_number].task.split(",")
-    reference = f"NumPy took {ratio:.2f} times as long for {task} on that computer as on ours."
-    if not _is_near(ratio):
+    reference = _compare_computers(published, ratios)
+    if not all(map(_is_near, ratios)):
         return Assessment(published, Conclusion.OTHER_DEVICE, reference)
     if published_s > replication.correct_time.value:
         return Assessment(published, Conclusion.FASTER_LIBRARY, reference)
@@ -216,6 +215,15 @@ def _assess_by_reference(
         return Assessment(published, Conclusion.SLOWER_LIBRARY, reference)
     reason = f"With the mistakes, our time is {mistaken.short}. {reference}"
     return Assessment(published, Conclusion.OTHER_DEVICE, reason)
+
+
+def _compare_computers(published: PublishedValue, ratios: Sequence[float]) -> str:
+    """Say how long NumPy took on the published computer, for one task or for several."""
+    task = load()[published.reference_numbers[0]].task.partition(",")[0]
+    share = f"{ratios[0]:.2f}"
+    if len(ratios) > 1:
+        task, share = f"{len(ratios)} tasks", f"{min(ratios):.2f} to {max(ratios):.2f}"
+    return f"NumPy took {share} times as long for {task} on that computer as on ours."
 
 
 def _is_near(ratio: float) -> bool:

@@ -38,15 +38,14 @@ class Replication:
         Time of a call without the document's mistakes.
     mistaken_time
         Time of a call with the document's mistakes; the same if it made none.
-    reference_ratio
-        The published time of the value's reference over our time for it on this device, or None if
-        either is unknown.
+    reference_ratios
+        For each of the value's references that this device has measured, the published time over ours.
     """
 
     device: Device
     correct_time: Estimate
     mistaken_time: Estimate
-    reference_ratio: float | None
+    reference_ratios: Sequence[float]
 
 
 def find_replications(
@@ -63,8 +62,8 @@ def find_replications(
         device, mistaken_time = repeated.device, _time_with_mistakes(published, repeated)
         if min(corrected.time.low, mistaken_time.low) > 0:  # a coarse clock shows zeros
             # Another machine may have a device of the same name.
-            ratio = _reference_ratio(published, device, [recording, *recordings])
-            replications[device] = Replication(device, corrected.time, mistaken_time, ratio)
+            ratios = _reference_ratios(published, device, [recording, *recordings])
+            replications[device] = Replication(device, corrected.time, mistaken_time, ratios)
     return list(replications.values())
 
 
@@ -91,17 +90,16 @@ def _time_with_mistakes(published: PublishedValue, result: Result) -> Estimate:
     return replace(first, **means, medians=())  # which are those of the first calls alone
 
 
-def _reference_ratio(
+def _reference_ratios(
     published: PublishedValue, device: Device, recordings: Sequence[Recording]
-) -> float | None:
-    """Divide the published time of the reference by ours, both with the same mistakes."""
-    reference = load().get(published.reference_number)
-    if reference is None or reference.time_s is None:
-        return None
-    for replication in find_replications(reference, recordings):
-        if replication.device == device:
-            return reference.time_s / replication.mistaken_time.value
-    return None
+) -> list[float]:
+    """Divide the published times of the references by ours, both with the same mistakes."""
+    return [
+        reference.time_s / replication.mistaken_time.value
+        for reference in map(load().__getitem__, published.reference_numbers)
+        for replication in find_replications(reference, recordings)
+        if reference.time_s is not None and replication.device == device
+    ]
 
 
 def least_time_s(published: PublishedValue) -> float | None:

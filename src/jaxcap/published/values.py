@@ -83,8 +83,8 @@ class PublishedValue(FrozenModel):
         The parameters of the experiment that match the work.
     corrected_variant
         The variant without the mistake, where that is a different one.
-    reference_number
-        Number of a time from the same computer by code that has hardly changed since: NumPy's.
+    reference_numbers
+        Numbers of times from the same computer by code that has hardly changed since: NumPy's.
     computation
         Name of the computation that repeats the value, if it is not a time.
     """
@@ -103,10 +103,10 @@ class PublishedValue(FrozenModel):
     variant: str
     corrected_variant: str
     parameters: dict[str, Parameter]
-    reference_number: str
+    reference_numbers: tuple[str, ...]
     computation: str
 
-    @field_validator("mistakes", mode="before")
+    @field_validator("mistakes", "reference_numbers", mode="before")
     @classmethod
     def _split(cls, text: str) -> list[str]:
         return text.split(";") if text else []

@@ -78,18 +78,21 @@ def _keep_inside(label: Text, figure: Figure) -> None:
 
 
 def _thin_out(axis: Axis) -> None:
-    """Leave out every other number along an axis, until none touch."""
+    """Leave out every other number along an axis, until none touch.
+
+    The rest is set, even if none goes: an axis that chose anew could choose more numbers when it is
+    saved, and the last of them would find no room.
+    """
     low, high = sorted(axis.get_view_interval())
     ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
     labels = [tick.label1 for tick in ticks]
     step = 1
     while not _are_apart(labels[::step]):
         step *= 2
-    if step > 1:  # the ticks themselves change as soon as others are set
-        axis.set_ticks(
-            [tick.get_loc() for tick in ticks[::step]],
-            labels=[label.get_text() for label in labels[::step]],
-        )
+    axis.set_ticks(
+        [tick.get_loc() for tick in ticks[::step]],
+        labels=[label.get_text() for label in labels[::step]],
+    )
 
 
 def _are_apart(texts: Sequence[Text]) -> bool:
