@@ -43,6 +43,11 @@ def targets(page: str, part: Any) -> list[tuple[str, str]]:
     ]
 
 
+def devices_of(html: Path, experiment: str) -> set[str]:
+    index = json.loads((html / "results" / "index.json").read_text(encoding="utf-8"))
+    return {e["device"] for e in index if slug(e["experiment"]) == Path(experiment).name}
+
+
 def experiments_of(html: Path, tutorial: str) -> set[str]:
     index = json.loads((html / "results" / "index.json").read_text(encoding="utf-8"))
     names = {e["experiment"] for e in index if e["page"] == f"tutorials/{tutorial}.html"}
@@ -59,6 +64,15 @@ def test_tutorial_and_its_experiments_link_to_each_other(html: Path, read: Read,
         facts = targets(experiment, read(experiment).select_one(".jaxcap-facts"))
         assert (page, "") in facts
         assert ("measuring", "") in facts
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_tutorial_says_if_no_gpu_has_run_its_experiments(html: Path, read: Read, name: str) -> None:
+    facts = read(f"tutorials/{name}").select_one(".jaxcap-facts")
+    experiments = experiments_of(html, name)
+    devices = {device for experiment in experiments for device in devices_of(html, experiment)}
+    is_on_cpus_only = bool(devices) and all(device.endswith("(CPU)") for device in devices)
+    assert ("on CPUs only" in facts.get_text()) is is_on_cpus_only
 
 
 @pytest.mark.parametrize("name", TUTORIALS)

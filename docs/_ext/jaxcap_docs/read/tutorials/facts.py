@@ -10,6 +10,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from jaxcap_docs import page_records
 from jaxcap_docs.downloads import colab_address
 from jaxcap_docs.lessons import PREREQUISITES, reading_minutes
 from jaxcap_docs.page_records import PageRecord
@@ -53,7 +54,7 @@ def _files(app: Sphinx, doctree: nodes.document) -> Iterator[nodes.Node]:
 
 
 def _measured(page: str, record: PageRecord, env: BuildEnvironment) -> list[nodes.Node]:
-    """Link to the experiments of a tutorial and to the list of its claims."""
+    """Link to the experiments of a tutorial and to the list of its claims, and say if no GPU ran it."""
     tried = (links.link_to_experiment(name, env) for name in record.measured)
     experiments = list(filter(None, tried))
     measured: list[nodes.Node] = []
@@ -65,4 +66,15 @@ def _measured(page: str, record: PageRecord, env: BuildEnvironment) -> list[node
         first = record.claims[0].statement
         measured.append(nodes.Text(" and checks " if experiments else "Checks "))
         measured.append(links.link_to_row(page, first, env, text))
+    if experiments and not any(map(_has_run_on_a_gpu, record.measured)):
+        measured.append(nodes.Text(", so far on CPUs only"))
     return measured
+
+
+def _has_run_on_a_gpu(experiment: str) -> bool:
+    """Tell whether this build or a recording has results of an experiment from a GPU."""
+    return any(
+        result.device.platform == "gpu"
+        for recording in page_records.recordings()
+        for result in recording.sets.get(experiment, ())
+    )
