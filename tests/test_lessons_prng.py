@@ -11,17 +11,12 @@ import numpy as np
 import pytest
 
 PAGE = Path(__file__).parents[1] / "gallery" / "basics" / "random_numbers.py"
-LATER = "# What do a hundred keys cost?\n"
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Variables of the page after all of its cells that measure nothing."""
-    start, heading, _ = PAGE.read_text(encoding="utf-8").partition(LATER)
-    assert heading, f"{PAGE} has no such heading any more: {LATER}"
-    script = tmp_path_factory.mktemp("page") / PAGE.name
-    script.write_text(start, encoding="utf-8")
-    return runpy.run_path(str(script))
+def page() -> dict[str, Any]:
+    """Variables of the page after all of its cells."""
+    return runpy.run_path(str(PAGE))
 
 
 def test_with_hidden_state_the_order_of_a_sum_decides(page: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ PAGES = {
     "tutorials/basics/jnp_and_numpy": ("Arrays and NumPy", "Precision"),
     "exercises/1_arrays": ("Arrays and NumPy",),
     "tutorials/basics/random_numbers": ("Random numbers",),
+    "tutorials/basics/generators": ("Compilation", "Random numbers"),
     "exercises/2_random_numbers": ("Random numbers",),
     "tutorials/transformations/jit": ("Compilation",),
     "tutorials/transformations/asynchronous_dispatch": ("Dispatch", "Timing"),
@@ -109,6 +110,7 @@ PREREQUISITES = {
     "basics/introduction": (),
     "basics/jnp_and_numpy": ("basics/introduction",),
     "basics/random_numbers": ("basics/jnp_and_numpy",),
+    "basics/generators": ("basics/random_numbers",),
     "transformations/jit": ("basics/introduction",),
     "transformations/asynchronous_dispatch": ("transformations/jit",),
     "transformations/static_arguments": ("transformations/jit",),
@@ -154,6 +156,7 @@ PREREQUISITES = {
 KEYWORDS = {
     "basics/jnp_and_numpy": ("jax.numpy", "out-of-bounds indexing", "double precision"),
     "basics/random_numbers": ("PRNG", "random seed", "random key"),
+    "basics/generators": ("stateful_rng", "frozen noise", "key stream"),
     "transformations/jit": ("just-in-time compilation", "kernel fusion", "XLA", "tracing"),
     "transformations/asynchronous_dispatch": ("block_until_ready", "asynchronous dispatch"),
     "transformations/static_arguments": ("static_argnums", "static_argnames", "recompilation"),

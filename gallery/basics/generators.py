@@ -1,0 +1,158 @@
+"""
+Who should hand out the keys?
+=============================
+
+Splitting keys by hand is tedious, so many programs leave it to a *generator*: an object that holds a
+key, and hands out a new one when asked. That is convenient, but inside a compiled function it may
+hand out the same key in every call, and no error says so. This page shows why, looks at two
+generators that don't, and measures what keys cost, from a generator or by hand.
+"""
+
+# %%
+# A generator may freeze inside jit
+# ---------------------------------
+# Many programs have a class like this one:
+import jax
+
+
+class Provider:
+    def __init__(self, seed):
+        self.key = jax.random.key(seed)
+
+    def get(self):
+        self.key, key = jax.random.split(self.key)
+        return key
+
+
+# %%
+# The provider works until you use it inside a compiled function. What do you expect from three
+# calls?
+provider = Provider(0)
+noisy = jax.jit(lambda x: x + jax.random.normal(provider.get()))
+for call in range(3):
+    print(call, noisy(0.0))
+
+# %%
+# The noise is frozen. :func:`jax.jit` ran the Python code only once, at the first call, to record
+# what it does to its arguments. The key that the provider held wasn't an argument, so it became a
+# constant of the compiled program, and each call splits that same key. Worse, the provider is
+# broken: it now holds one of the stand-ins with which JAX made its record, and fails when it is
+# used next, perhaps far away from the cause:
+try:
+    provider.get()
+except jax.errors.UnexpectedTracerError as error:
+    print(str(error).split(". ")[0])
+
+# %%
+# The cure is to make the key an argument. Split outside, and pass a new key into each call:
+noisy = jax.jit(lambda key, x: x + jax.random.normal(key))
+for noise_key in jax.random.split(jax.random.key(1), 3):
+    print(noisy(noise_key, 0.0))
+
+# %%
+# Two generators that don't freeze
+# --------------------------------
+# Here are two generators that avoid the problem: one hands out numbers, the other keys. JAX's own
+# ``stateful_rng``, which is `experimental
+# <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_, keeps its counter in a mutable
+# array, a *ref* (:func:`jax.new_ref`). JAX can trace what happens to a ref, so the counter advances
+# even inside a compiled function:
+from jax.experimental.random import stateful_rng
+
+rng = stateful_rng(2)
+noisy = jax.jit(lambda x: x + rng.normal())
+for call in range(3):
+    print(call, noisy(0.0))
+
+# %%
+# But a ref can't go everywhere: the rows of a batch that you map with ``vmap`` can't share such a
+# generator, and under JAX 0.10 it can't draw while ``grad`` differentiates. In such places, pass in
+# a key from ``rng.key()`` as an argument. For ``vmap``, split it into one for each row.
+#
+# This site's :class:`~jaxcap.tools.prng.KeyStream` hands out keys and nothing else. It folds a
+# counter into the key of its seed, and refuses to be used while JAX traces:
+from jaxcap.tools.prng import KeyStream
+
+stream = KeyStream(42)
+weights = jax.random.normal(next(stream), (3,))
+biases = jax.random.normal(next(stream), (3,))
+print("all equal:", bool((weights == biases).all()))
+
+# %%
+# What do a hundred keys cost?
+# ----------------------------
+# Suppose you need a hundred keys. You can split a hundred times, or draw a hundred times from a
+# stream. Or you can make all of them in one call, with ``split(key, 100)`` or ``stream(100)``,
+# which return an array of keys to map over with :func:`jax.vmap`. Which of these four ways will be
+# fast?
+#
+# Count the calls to JAX. Splitting takes two for each key: one to split, and one to take the result
+# apart. A stream takes one for each key, because its ``fold_in`` is compiled, and a batch takes one
+# in all, however many keys it has. If only calls took time, a stream would need half of splitting's
+# time, and a batch of a hundred keys a two-hundredth of it.
+from jaxcap.experiments import keys as ways
+
+from jaxcap.report import figures
+
+results = ways.KEYS.run(budget_s=0.03)
+_ = figures.bars(
+    results.select(keys=100),
+    over=ways.SPLIT_EACH,
+    about=ways.SPLIT_BATCH,
+    title="A hundred random keys",
+)
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+results.speedups(over=ways.SPLIT_EACH)
+
+# %%
+# How close did the count come? First, keys that are made one by one:
+from jaxcap.report.claims import claim, speedup_of
+
+stream_pays = claim(
+    "drawing a hundred keys from a stream is faster than splitting them "
+    "one by one",
+    results,
+    speedup_of(ways.NEXT_EACH, over=ways.SPLIT_EACH, keys=100),
+)
+stream_pays
+
+# %%
+# Then all keys at once:
+batch_pays = claim(
+    "one split into a hundred keys is faster than a hundred splits",
+    results,
+    speedup_of(ways.SPLIT_BATCH, over=ways.SPLIT_EACH, keys=100),
+)
+one_key = results.speedup(ways.NEXT_EACH, over=ways.SPLIT_EACH, keys=1)
+batch_pays
+
+# %%
+# The count predicts factors of two and two hundred. For a hundred keys, the stream was
+# :measured:`drawn than splitting one by one`, and one split into all was
+# :measured:`batch than a hundred splits`. The count treats all calls alike, and they aren't: the
+# stream's call is compiled as a whole, while :func:`jax.random.split` has Python code around it.
+# For a single key, a draw from the stream was :measured:`one_key than a split` that is then taken
+# apart. Of the two batches, which make one call each, the stream's was
+# :measured:`stream_batch than the split`.
+#
+# The price of keys matters only in a loop whose steps do little else. Otherwise, choose the way
+# that is easiest to get right.
+#
+# Takeaway
+# --------
+drawn, batch = stream_pays.estimate, batch_pays.estimate
+stream_batch = results.speedup(
+    ways.STREAM_BATCH, over=ways.SPLIT_BATCH, keys=100
+)
+
+# %%
+# Hand a compiled function its key as an argument. If the function gets a key anywhere else, JAX may
+# make that key a constant, and then the noise freezes. Outside of compiled functions, a generator is
+# convenient, and safe if it refuses to be traced. If you know how many keys you need, ask for all
+# of them at once: one split into a hundred was :measured:`batch than a hundred splits`.
+#
+# Try it yourself in :doc:`the second exercise </exercises/2_random_numbers>`. Next:
+# :doc:`what jit buys </tutorials/transformations/jit>`.
