@@ -23,7 +23,7 @@ ALIKE = make_pair([1e-3] * 6, [0.9e-3] * 3 + [1.2e-3] * 3)
 
 
 EVIDENCE = speedup_of("jit", over="op by op")
-NARROW = "and rule out a difference of more than a quarter"  # if they say "about as fast"
+NARROW = "If there is a difference, it is smaller than a quarter."  # if they say "about as fast"
 
 
 def estimated(low: float, high: float, confidence: float = 0.95, **bounds: float) -> Claim:
@@ -86,11 +86,11 @@ class TestWording:
         ("results", "heading", "sentence"),
         [
             (FASTER, "Holds here", ASSERTED),
-            (SLOWER, "Does not hold here", f"The measurements contradict the claim that {TEXT}."),
+            (SLOWER, "Does not hold here", f"These measurements contradict the claim that {TEXT}."),
             (
                 ALIKE,
                 "Undecided here",
-                f"The measurements leave open whether {TEXT}, {NARROW}.",
+                f"These measurements can't tell whether {TEXT}. {NARROW}",
             ),
         ],
     )
@@ -98,7 +98,7 @@ class TestWording:
         self, results: ResultSet, heading: str, sentence: str
     ) -> None:
         made = claim(TEXT, results, EVIDENCE)
-        measured = f"Measured on Test CPU (CPU): {made.estimate}. The claim needs it to be faster."
+        measured = f"Measured on Test CPU (CPU): {made.estimate.factor_in_full}. The claim needs it to be faster."
         assert repr(made) == f"{heading}: {sentence}\n{measured}"
         assert words(made) == [heading, sentence, measured]
 
@@ -323,14 +323,14 @@ def with_best(results: ResultSet, device: Device) -> ResultSet:
 
 def words(made: Claim) -> list[str]:
     """What a screen reader says of a claim, by paragraph."""
-    return re.findall(r"<p[^>]*>\s*(.*?)</p>", re.sub(HIDDEN, "", made._repr_html_()))
+    return re.findall(r"<p[^>]*>\s*(.*?)</p>", unescape(re.sub(HIDDEN, "", made._repr_html_())))
 
 
 @pytest.mark.parametrize(
     ("above", "claimed"),
     [
         (1.0, "it is faster"),
-        (2.0, "it is faster (a ratio above 2)"),
+        (2.0, "it is faster (more than 2 times faster)"),
     ],
 )
 def test_a_bound_is_told_where_it_is_not_just_faster(above: float, claimed: str) -> None:

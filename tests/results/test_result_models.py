@@ -116,14 +116,17 @@ class TestDisturbance:
         assert not make_set(quiet).table().notes
         (note,) = make_set(quiet, left_out).table().notes
         assert note == (
-            "33.3% of the samples were disturbed by other work or by a slow moment of the machine, "
-            "and left out."  # 6 of 12 and of 6
+            "Other work or slow moments of the machine disturbed 33.3% of the samples, "
+            "which are left out."  # 6 of 12 and of 6
         )
         (note,) = make_set(counted).table().notes
-        assert note.endswith("They count all the same, because some processes have too few others.")
+        assert note == (
+            "Other work or slow moments of the machine disturbed 75.0% of the samples. "
+            "They are kept, because some processes would have too few left."
+        )
         counted = counted.model_copy(update={"variant": "op by op"})
         (note,) = make_set(left_out, counted).table().notes
-        assert note.endswith("and left out where each process has enough others.")
+        assert note.endswith("samples, which are left out where each process has enough others.")
 
     def test_is_seen_by_the_speed_of_the_machine_as_well(self) -> None:
         slowness = (1.35,) * 6 + (1.36,) * 6

@@ -14,7 +14,7 @@ def test_a_claim_that_fails_is_shown_as_failing_and_not_asserted(read_small: Rea
     untrue, true = page.select(".jaxcap-claim")
     assert "jaxcap-fails" in untrue["class"]
     assert untrue.select_one(".jaxcap-outcome").get_text() == "✗ Does not hold here"
-    contradicted = "The measurements contradict the claim that lists are made <i>much</i> faster."
+    contradicted = "These measurements contradict the claim that lists are made <i>much</i> faster."
     assert contradicted in untrue.get_text()
     assert "The claim needs it to be more than 1e+09 times faster" in untrue.get_text()
     assert "Lists & dictionaries are made." in true.get_text()

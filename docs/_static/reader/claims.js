@@ -55,7 +55,7 @@ const readerClaims = (() => {
       sign: SIGNS[outcome],
       sentence: sentence(statement.text, outcome, estimate),
       measured:
-        `Measured on ${estimate.devices.join(" and ")}: ${estimate.inFull}. ` +
+        `Measured on ${estimate.devices.join(" and ")}: ${estimate.factorInFull}. ` +
         `The claim needs it to be ${statement.needs}.`,
     };
   }
@@ -69,10 +69,10 @@ const readerClaims = (() => {
 
   function sentence(text, outcome, { verdictInWords }) {
     if (outcome === "holds") return `${text[0].toUpperCase()}${text.slice(1)}.`;
-    if (outcome === "fails") return `The measurements contradict the claim that ${text}.`;
+    if (outcome === "fails") return `These measurements contradict the claim that ${text}.`;
     const isNarrow = verdictInWords === "about as fast";
-    const but = isNarrow ? ", and rule out a difference of more than a quarter" : "";
-    return `The measurements leave open whether ${text}${but}.`;
+    const but = isNarrow ? " If there is a difference, it is smaller than a quarter." : "";
+    return `These measurements can't tell whether ${text}.${but}`;
   }
 
   return { judge, paired };

@@ -149,10 +149,7 @@ class Statement(FrozenModel):
     @property
     def claimed(self) -> str:
         """The text, with the bounds of its ratio, unless it only says that something is faster."""
-        bounds = [f"above {self.above:.3g}"] if self.above is not None else []
-        bounds += [f"below {self.below:.3g}"] if self.below is not None else []
-        ratio = "" if self.needs == "faster" else f" (a ratio {' and '.join(bounds)})"
-        return f"{self.text}{ratio}"
+        return self.text if self.needs == "faster" else f"{self.text} ({self.needs})"
 
     def check(self, results: ResultSet) -> Claim:
         """Check it on the results of a machine.
@@ -213,10 +210,10 @@ class Claim:
         if self.holds:
             return f"{text[0].upper()}{text[1:]}."
         if self.outcome == "fails":
-            return f"The measurements contradict the claim that {text}."
+            return f"These measurements contradict the claim that {text}."
         narrow = self.estimate.verdict_in_words == "about as fast"
-        but = ", and rule out a difference of more than a quarter" if narrow else ""
-        return f"The measurements leave open whether {text}{but}."
+        but = " If there is a difference, it is smaller than a quarter." if narrow else ""
+        return f"These measurements can't tell whether {text}.{but}"
 
     def __repr__(self) -> str:
         return f"{self._heading}: {self.sentence}\n{self._measured}"
@@ -237,7 +234,7 @@ class Claim:
     def _measured(self) -> str:
         devices = " and ".join(map(str, self.estimate.devices))
         needs = self.statement.needs
-        return f"Measured on {devices}: {self.estimate}. The claim needs it to be {needs}."
+        return f"Measured on {devices}: {self.estimate.factor_in_full}. The claim needs it to be {needs}."
 
 
 def _above(ratio: float) -> str:

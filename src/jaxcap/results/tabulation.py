@@ -194,16 +194,14 @@ def _note_on_disturbance(results: Sequence[Result]) -> list[str]:
     undisturbed = [flag for result in results for run in result.runs for flag in run.undisturbed]
     if all(undisturbed):
         return []
-    note = (
-        f"{1 - sum(undisturbed) / len(undisturbed):.1%} of the samples were disturbed by other work "
-        "or by a slow moment of the machine"
-    )
+    share = f"{1 - sum(undisturbed) / len(undisturbed):.1%} of the" if any(undisturbed) else "all"
+    note = f"Other work or slow moments of the machine disturbed {share} samples"
     left_out = {result.leaves_disturbed_out for result in results if result.disturbed_share}
     if left_out == {True}:
-        return [f"{note}, and left out."]
+        return [f"{note}, which are left out."]
     if left_out == {False}:
-        return [f"{note}. They count all the same, because some processes have too few others."]
-    return [f"{note}, and left out where each process has enough others."]
+        return [f"{note}. They are kept, because some processes would have too few left."]
+    return [f"{note}, which are left out where each process has enough others."]
 
 
 def _note_on_modes(results: Sequence[Result], names: Sequence[str]) -> list[str]:
