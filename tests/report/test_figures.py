@@ -160,11 +160,24 @@ class TestSpeedups:
 
 
 def test_a_dot_shows_what_each_process_measured() -> None:
-    processes = [make_run(samples(seconds)) for seconds in (1e-6, 2e-6, 4e-6)]
+    processes = [make_run(samples(seconds)) for seconds in (1e-6, 2e-6, 2.5e-6)]
     figure = scaling(make_set(make_result("jit", *processes, parameters={"size": 10})), x="size")
     (dots,) = [line for line in figure.axes[0].lines if line.get_linestyle() == "None"]
-    assert np.asarray(dots.get_ydata()).tolist() == pytest.approx([1e-6, 2e-6, 4e-6], rel=0.1)
+    assert np.asarray(dots.get_ydata()).tolist() == pytest.approx([1e-6, 2e-6, 2.5e-6], rel=0.1)
     assert set(np.asarray(dots.get_xdata()).tolist()) == {10}
+
+
+def test_a_line_has_a_gap_where_its_processes_disagree_and_the_subject_says_so() -> None:
+    apart = [make_run(samples(seconds)) for seconds in (1e-6, 2e-6, 4e-6)]
+    alike = [make_run(samples(1e-6)) for _ in range(3)]
+    sizes = {10: alike, 20: apart, 30: alike, 40: alike}
+    results = [make_result("jit", *runs, parameters={"size": n}) for n, runs in sizes.items()]
+    figure = scaling(make_set(*results), x="size")
+    (line,) = [drawn for drawn in figure.axes[0].lines if drawn.get_linestyle() == "-"]
+    assert np.isfinite(np.asarray(line.get_ydata())).tolist() == [True, False, True, True]
+    assert points(figure.axes[0])["jit"][0] == [10, 20, 30, 40]
+    title = figure.axes[0].get_title(loc="left").replace("\n", " ")
+    assert title.endswith("no line where processes disagree")
 
 
 class TestBars:
@@ -279,19 +292,24 @@ class TestRunningTotal:
         with pytest.raises(ResultsError, match="'op by op' by a fine clock"):
             figures.running_total(coarse, over="op by op")
 
-    def test_lines_cross_where_the_first_call_is_paid_off(self, results: ResultSet) -> None:
+    def test_mark_is_where_the_lines_cross(self, results: ResultSet) -> None:
         chosen = results.select(size=1000)
         figure = figures.running_total(chosen, over="op by op")
         jit, other = chosen.only("jit"), chosen.only("op by op")
-        after = jit.pays_off_after(other)
-        assert after is not None
         (axes,) = figure.axes
         (mark,) = [line for line in axes.lines if line.get_marker() == "o"]
-        assert np.asarray(mark.get_xydata()).tolist() == [
-            pytest.approx([after.value, after.value * other.time.value])
-        ]
-        total = jit.first_call.value + (after.value - 1) * jit.time.value
-        assert total == pytest.approx(after.value * other.time.value)
+        ((calls, height),) = np.asarray(mark.get_xydata()).tolist()
+        assert height == pytest.approx(calls * other.time.value)
+        assert height == pytest.approx(jit.first_call.value + (calls - 1) * jit.time.value)
+
+    def test_band_is_the_interval_of_the_title(self, results: ResultSet) -> None:
+        chosen = results.select(size=1000)
+        figure = figures.running_total(chosen, over="op by op")
+        after = chosen.only("jit").pays_off_after(chosen.only("op by op"))
+        assert after is not None
+        (band,) = figure.axes[0].patches
+        box = band.get_extents().transformed(figure.axes[0].transData.inverted())
+        assert (box.x0, box.x1) == pytest.approx((after.low, after.high))
         assert figure.get_suptitle().startswith(f"jit pays off after {after.words} calls")
 
     def test_has_no_mark_where_nothing_pays_off(self) -> None:

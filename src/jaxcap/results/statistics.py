@@ -32,6 +32,9 @@ MODE_RATIO = 1.2
 MODE_SEPARATION = 8.0
 MODE_SAMPLES = 40  # chance would split up to a tenth of smaller sets
 
+# No number is typical of processes whose medians differ by more than this factor.
+DISAGREEMENT = 3.0
+
 # Prose quotes a number only if the ends of its interval differ by at most this factor.
 QUOTABLE_SPREAD = 3.0
 # What is undecided is "about as fast" if its whole interval lies within this factor of 1.
@@ -151,6 +154,11 @@ class Estimate:
         if len(self.medians) > 1:
             return min(self.medians), max(self.medians)
         return self.low, self.high
+
+    @property
+    def is_typical(self) -> bool:
+        """Whether no two ``medians`` differ by more than a factor of three."""
+        return not self.medians or max(self.medians) <= DISAGREEMENT * min(self.medians)
 
     @property
     def spread(self) -> str:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Self
 
 from jaxcap.results.models import Result, identity
-from jaxcap.results.statistics import Estimate, Speedup
+from jaxcap.results.statistics import DISAGREEMENT, Estimate, Speedup
 from jaxcap.results.tables import Table
 
-# No number is typical of processes whose medians differ by more than this factor. If there are at
-# least so many of them, they are said to be in different modes: two might also differ by chance.
-DISAGREEMENT, MIN_IN_MODES = 3.0, 3
+# At least so many processes that disagree are said to be in different modes: two might differ by chance.
+MIN_IN_MODES = 3
 _MODES = "Processes in different modes"
 _DIFFERENCE = f"Two processes that differ by more than a factor of {DISAGREEMENT:g}"
 # Where the quotient of two times differs from their ratio by more than this factor, rounding is not why.
@@ -219,7 +218,7 @@ def note_on_disagreement(
     listed: dict[str, list[str]] = {}
     for result, estimate in estimates:
         medians = sorted(estimate.medians)
-        if medians[-1] > DISAGREEMENT * medians[0]:
+        if not estimate.is_typical:
             heading = _MODES if len(medians) >= MIN_IN_MODES else _DIFFERENCE
             texts = ", ".join(_short(median, estimate.unit) for median in medians)
             listed.setdefault(heading, []).append(f"{_name(result, names)}, {texts}")

@@ -14,10 +14,19 @@ from matplotlib.ticker import EngFormatter
 from jaxcap.report import findings
 from jaxcap.report.figures.drawing import redrawable
 from jaxcap.report.figures.labels import headline, label_ends
-from jaxcap.report.figures.series import describe_ends, draw_series, log_axes, series_of
-from jaxcap.report.figures.style import BLUE, INK, ORANGE, STYLE, escape_math, log_axis, palette
+from jaxcap.report.figures.series import describe_ends, draw_series, log_axes, series_of, with_gaps
+from jaxcap.report.figures.style import (
+    BLUE,
+    GRID,
+    INK,
+    ORANGE,
+    STYLE,
+    escape_math,
+    log_axis,
+    palette,
+)
 from jaxcap.report.figures.values import TIME, limits_of, paired, positive_range
-from jaxcap.results import ResultsError, ResultSet
+from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.statistics import Estimate
 from jaxcap.results.tabulation import devices_of
 
@@ -27,7 +36,8 @@ def running_total(results: ResultSet, *, over: str, title: str | None = None) ->
     """Draw what a number of calls takes in all, the first and its compilation included.
 
     Only the first calls of the other variants are counted: those of ``over`` may well have been
-    compiled before. Where such a variant has earned its first call back, the lines cross.
+    compiled before. Where such a variant has earned its first call back, the lines cross. The band is
+    the interval of that number of calls.
 
     Raises
     ------
@@ -39,8 +49,8 @@ def running_total(results: ResultSet, *, over: str, title: str | None = None) ->
     other = results.paired_result(compared[0], over)
     assert other is not None  # or there would be no pair
     paid = {result.variant: (speedup, result.pays_off_after(other)) for result, speedup in pairs}
-    after = [calls for _, calls in paid.values() if calls]
-    most = max([1e3, *(10 * calls.value for calls in after)])
+    after_each = [calls for _, calls in paid.values()]
+    most = max([1e3, *(10 * calls.value for calls in after_each if calls)])
     calls = np.geomspace(1, most, 60)
     figure, axes = plt.subplots()
     colours = palette(results.variants)
@@ -51,9 +61,11 @@ def running_total(results: ResultSet, *, over: str, title: str | None = None) ->
         axes.plot(calls, total, color=colours[name], label=escape_math(name))
     log_axis(axes.xaxis, 1, most, EngFormatter(sep=""))
     log_axis(axes.yaxis, *positive_range(np.concatenate([*totals.values()])), EngFormatter("s"))
-    for estimate in after:
-        height = estimate.value * other.time.value
-        axes.plot(estimate.value, height, "o", color=INK, markersize=9, fillstyle="none")
+    for result, estimate in zip(compared, after_each, strict=True):
+        if estimate and (crossing := _crossing(result, other)):
+            axes.axvspan(estimate.low, estimate.high, color=GRID, alpha=0.25, linewidth=0)
+            height = crossing * other.time.value
+            axes.plot(crossing, height, "o", color=INK, markersize=9, fillstyle="none")
     axes.set(xlabel="calls", ylabel="time of all calls so far\n(lower is better)")
     finding = "; ".join(findings.pay_off(name, over, *paid[name]) for name in paid)
     headline(figure, finding, subject := title or devices_of(results))
@@ -80,10 +92,11 @@ def returns(
     grid = below.subplots(len(results.variants), sharex=True, sharey=True, squeeze=False)
     moments = {"result is ready": attrgetter("time"), "call returns": attrgetter("dispatch")}
     ends = limits_of(get(result) for result in results for get in moments.values())
-    words, described = [], []
+    words, described, drawn = [], [], []
     for axes, name in zip(grid.flat, results.variants, strict=True):
         part = results.select(variant=name)
         series = {moment: _line(part, x, map(get, part)) for moment, get in moments.items()}
+        drawn.append(series)
         draw_series(axes, series, dict(zip(moments, (ORANGE, BLUE), strict=True)))
         log_axes(axes, series, limits=ends)
         axes.set_title(escape_math(name))
@@ -92,11 +105,18 @@ def returns(
         described.append(f"{name}, {describe_ends(x, series)}")
     below.supylabel(TIME, fontsize=STYLE["font.size"])
     figure.axes[-1].set_xlabel(escape_math(xlabel or x))
-    finding, subject = f"At the largest {x}, {' and '.join(words)}", title or devices_of(results)
+    finding = f"At the largest {x}, {' and '.join(words)}"
+    subject = with_gaps(title or devices_of(results), drawn)
     headline(figure, finding, subject, ". ".join(described))
     for axes in figure.axes:
         label_ends(axes)
     return figure
+
+
+def _crossing(result: Result, other: Result) -> float | None:
+    """Return the number of calls at which the lines of two results cross, if they do."""
+    gain = other.time.value - result.time.value
+    return (result.first_call.value - result.time.value) / gain if gain > 0 else None
 
 
 def _line(

@@ -18,6 +18,7 @@ from jaxcap.report.figures.series import (
     label_lines,
     log_axes,
     series_of,
+    with_gaps,
 )
 from jaxcap.report.figures.style import INK, escape_math, palette
 from jaxcap.report.figures.values import MAX_BAR_RATIO, TIME, getter, limits_of, paired
@@ -62,7 +63,8 @@ def scaling(
         finding = findings.of_times(results, over=over, about=about, x=x)
     else:
         finding = _spread_at_end(x, series)
-    headline(figure, finding, title or devices_of(results), describe_ends(x, series))
+    subject = with_gaps(title or devices_of(results), [series])
+    headline(figure, finding, subject, describe_ends(x, series))
     label_lines(axes, series)
     return figure
 
@@ -113,6 +115,7 @@ def speedups(
     axes.axhline(1, color=INK, linewidth=1, linestyle="--")
     axes.set(xlabel=escape_math(xlabel or x), ylabel=f"times as fast as {over}\n(higher is better)")
     finding = findings.of_times(results, over=over, x=x)
-    headline(figure, finding, title or devices_of(results), describe_ends(x, series))
+    subject = with_gaps(title or devices_of(results), [series])
+    headline(figure, finding, subject, describe_ends(x, series))
     label_lines(axes, series)
     return figure

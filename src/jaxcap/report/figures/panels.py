@@ -21,6 +21,7 @@ from jaxcap.report.figures.series import (
     label_lines,
     log_axes,
     series_of,
+    with_gaps,
 )
 from jaxcap.report.figures.style import MARKERS, SMALL, STYLE, escape_math, log_axis, palette
 from jaxcap.report.figures.values import TIME, describe, limits_of
@@ -78,6 +79,9 @@ def panels(
     for axes, name in zip(figure.axes, named, strict=True):
         axes.set_title(wrap(name, 7.0 / (ncols or 1)), fontsize=SMALL)
     subject = title or devices_of(results)
+    if x:
+        drawn = [series_of(part, x, [r.time for r in part]) for part in lines.values()]
+        subject = with_gaps(subject, drawn)
     if len(parts) > 1:  # the only panel has the subject as its title
         size = STYLE["font.size"]
         blocks[0].suptitle(

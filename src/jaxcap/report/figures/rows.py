@@ -9,12 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import EngFormatter, StrMethodFormatter
 
 from jaxcap.report import findings
 from jaxcap.report.figures.drawing import redrawable
 from jaxcap.report.figures.labels import fit_texts, headline
-from jaxcap.report.figures.style import GRID, INK, escape_math, log_axis, palette
+from jaxcap.report.figures.style import GRID, INK, escape_math, linear_axis, log_axis, palette
 from jaxcap.report.figures.values import (
     MAX_BAR_RATIO,
     PROCESS,
@@ -110,9 +110,9 @@ def ratios(
     _draw_rows(axes, [*named.values()], colour, formatter=StrMethodFormatter("{x:g}×"), dots=True)
     axes.set_yticks(range(len(named)), [escape_math(name) for name in named])
     low, high = limits_of(named.values())
-    if high <= MAX_BAR_RATIO * low:  # else the axis is logarithmic
-        reach = (band or 1.1) ** 1.5
-        axes.set_xlim(min(low / 1.05, 1 / reach), max(high * 1.2, reach))
+    reach = (band or 1.1) ** 1.5
+    # Twice as fast and half as fast are equally far from 1.
+    log_axis(axes.xaxis, min(low, 1 / reach), max(high, reach), StrMethodFormatter("{x:g}×"))
     axes.axvline(1, color=INK, linewidth=1)
     if band:
         axes.axvspan(1 / band, band, color=GRID, alpha=0.25, linewidth=0)
@@ -146,8 +146,7 @@ def _draw_rows(
         log_axis(axes.xaxis, low, high, formatter, margin=0.08)
         axes.set_xlim(right=high * (high / low) ** 0.3)  # room for the values
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))  # labels are long
-        axes.xaxis.set_major_formatter(formatter)
+        linear_axis(axes.xaxis, high, formatter)
         axes.set_xlim(0, high * 1.25)
 
 

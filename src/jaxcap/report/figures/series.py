@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import cycle
+from math import nan
 from operator import itemgetter
 from typing import Any
 
@@ -50,7 +51,10 @@ def draw_series(
     colours: Mapping[str, str],
     markers: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw lines through medians, and at each the processes with their range, beside its neighbours."""
+    """Draw lines through medians, and at each the processes with their range, beside its neighbours.
+
+    A line has gaps where its processes disagree so much that no median is typical of them.
+    """
     markers = markers or dict(zip(series, cycle(MARKERS), strict=False))
     for number, (name, points) in enumerate(series.items()):
         shift = (number - (len(series) - 1) / 2) * min(_DODGE_PT, 16 / len(series))
@@ -62,7 +66,20 @@ def draw_series(
         for position, estimate in points:
             axes.plot([position] * len(estimate.medians), estimate.medians, **PROCESS, **look)
         values = [estimate.value for _, estimate in points]
-        axes.plot(xs, values, marker=markers[name], label=escape_math(name), **look)
+        typical = [estimate.value if estimate.is_typical else nan for _, estimate in points]
+        style = "-"
+        if typical != values:
+            axes.plot(xs, typical, **look)
+            style = "none"
+        label = escape_math(name)
+        axes.plot(xs, values, marker=markers[name], linestyle=style, label=label, **look)
+
+
+def with_gaps(subject: str, series: Iterable[Lines]) -> str:
+    """Add to the subject of a figure why lines have gaps, if they do."""
+    estimates = (e for lines in series for points in lines.values() for _, e in points)
+    is_whole = all(estimate.is_typical for estimate in estimates)
+    return subject if is_whole else f"{subject}; no line where processes disagree"
 
 
 def _beside(axes: Axes, shift: float) -> Transform:

@@ -180,6 +180,13 @@ def log_axis(
     (axis.axes.set_xlim if is_x else axis.axes.set_ylim)(low, high)
 
 
+def linear_axis(axis: Axis, high: float, formatter: Formatter) -> None:
+    """Tick an axis from zero as far as the numbers on it go: beyond, it has room for words."""
+    evenly = MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(0, high)  # their labels are long
+    axis.set_major_locator(FixedLocator([float(tick) for tick in evenly if 0 <= tick <= high]))
+    axis.set_major_formatter(formatter)
+
+
 def size_axis(axis: Axis, low: float, high: float, sizes: Iterable[float]) -> None:
     """Make an axis of sizes logarithmic, and tick them if they are round numbers, else powers of ten."""
     log_axis(axis, low, high, EngFormatter(sep=""), margin=0.08)  # room for neighbours

@@ -9,12 +9,12 @@ from textwrap import fill
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter
 
 from jaxcap.report import findings
 from jaxcap.report.figures.drawing import redrawable
 from jaxcap.report.figures.labels import fit_texts, headline
-from jaxcap.report.figures.style import BLUE, GREY, INK, ORANGE, escape_math
+from jaxcap.report.figures.style import BLUE, GREY, INK, ORANGE, escape_math, linear_axis
 from jaxcap.report.figures.values import PROCESS, TIME
 from jaxcap.results import ResultSet
 from jaxcap.results.statistics import Estimate
@@ -92,10 +92,10 @@ def _draw_bars(axes: Axes, times: Sequence[Estimate], verdicts: Sequence[str]) -
         if row:
             axes.vlines(start, row - 1, row, color=INK, linewidth=0.8)
         start = time.value
-    axes.set_xlim(0, 1.05 * max(time.observed[1] for time in times))
+    longest = max(time.observed[1] for time in times)
+    linear_axis(axes.xaxis, longest, EngFormatter(unit="s"))
+    axes.set_xlim(0, 1.05 * longest)
     axes.set_ylim(len(times) - 0.5, -0.5)
-    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))  # labels are long
-    axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
     axes.grid(axis="y", visible=False)
 
 
