@@ -105,28 +105,28 @@ class ReplayVerdict:
 
     @property
     def is_seen(self) -> bool:
-        """Whether the whole interval of the slowdown is at least `bound`."""
-        return self.speedup.confidence >= CONFIDENCE and 1 / self.speedup.high >= self.bound
+        """Whether there is certainly a slowdown, as large as reported or smaller."""
+        return self.speedup.confidence >= CONFIDENCE and 1 / self.speedup.high >= NO_DIFFERENCE
 
     @property
     def outcome(self) -> ReplayOutcome:
         """The verdict, which holds for the whole interval of the slowdown.
 
-        ``"smaller"`` is less than the threshold, though at least `bound`; ``"not seen"`` is less than
-        that. It is ``"undecided"`` where the interval includes the threshold or the bound.
+        ``"smaller"`` is certainly there, and certainly less than the threshold. ``"not seen"`` may be
+        no slowdown at all, and is less than `bound`. Otherwise it is ``"undecided"``.
         """
         least, most = 1 / self.speedup.high, 1 / self.speedup.low
         if self.speedup.confidence < CONFIDENCE:
             return "undecided"
         if least >= self.threshold:
             return "reproduced"
-        if self.bound <= least and most < self.threshold:
+        if self.is_seen and most < self.threshold:
             return "smaller"
-        return "not seen" if most < self.bound else "undecided"
+        return "not seen" if most < self.bound and not self.is_seen else "undecided"
 
     @property
     def bound(self) -> float:
-        """How many times slower it has to be to count as seen at all.
+        """How many times slower it may be and yet count as not seen.
 
         The root of the threshold, which is a quarter of the reported factor on a log scale, and at
         least what other comparisons call a difference.
@@ -216,8 +216,8 @@ def _speedup(result: Result, other: Result, *, is_first_call: bool, in_turns: bo
 def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
     """Say in which releases it shows, such as ``"reproduced from 0.4.32 to 0.5.0, fixed in 0.5.3"``.
 
-    Undecided releases are counted where they interrupt a span, and named at the end, where nobody can
-    tell whether what was seen before is still there.
+    Undecided releases are counted where they interrupt a span, and named at the end, where it is told
+    whether any of what was seen before is certainly still there.
 
     Parameters
     ----------
@@ -242,7 +242,9 @@ def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
             phrases.append(f"fixed {_in_or_by(before, verdicts)} {span[0]}")
     newest_decided = decided[-1][0]
     if phrases and (later := releases[releases.index(newest_decided) + 1 :]):
-        phrases.append(f"undecided {name_span(later, releases)}")
+        is_there = all(verdicts[release].is_seen for release in later)
+        what = "at least in part" if is_there else "undecided"
+        phrases.append(f"{what} {name_span(later, releases)}")
     if phrases or len(decided) == len(releases):
         return ", ".join(phrases) or "not seen here"
     return f"not seen {_count_of(len(decided), len(releases))}"

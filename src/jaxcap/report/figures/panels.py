@@ -80,8 +80,8 @@ def panels(
         axes.set_title(wrap(name, 7.0 / (ncols or 1)), fontsize=SMALL)
     subject = title or devices_of(results)
     if x:
-        drawn = [series_of(part, x, [r.time for r in part]) for part in lines.values()]
-        subject = with_gaps(subject, drawn)
+        shown = [series_of(part, x, [r.time for r in part]) for part in lines.values()]
+        subject = with_gaps(subject, shown)
     if len(parts) > 1:  # the only panel has the subject as its title
         size = STYLE["font.size"]
         blocks[0].suptitle(

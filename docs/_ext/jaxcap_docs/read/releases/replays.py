@@ -32,7 +32,7 @@ MARKS: tuple[ReplayOutcome, ...] = ("reproduced", "smaller", "not seen", "undeci
 # What is said at the top of each group of issues, in the order of the groups.
 GROUPS: Mapping[ReplayStanding, str] = {
     "still there": "The newest release shows these slowdowns, or at least a part of them.",
-    "fixed": "An earlier release showed these slowdowns. Under the newest, they are gone or much smaller.",
+    "fixed": "An earlier release showed these slowdowns. The newest shows no clear sign of them any more.",
     "undecided": "Our measurements scatter too much to tell whether the newest release shows these.",
     "not seen": "No release clearly showed these slowdowns on this machine.",
     "not measured": "No recorded release lets us tell.",
@@ -100,8 +100,8 @@ def _item(
         '<div class="jaxcap-replay">'
         f'<p><a href="{escape(replay.url)}">{escape(replay.thread)}</a> {escape(replay.report)}</p>'
         f"{_row(verdicts, names)}"
-        f'<p><span class="jaxcap-outcome">{escape(finding[0].upper() + finding[1:])}</span>, with '
-        f'<a href="{benchmark.href}">{escape(benchmark)}</a>.{_newest(replay, verdicts)}</p></div>'
+        f'<p>Our benchmark <a href="{benchmark.href}">{escape(benchmark)}</a>: '
+        f'<span class="jaxcap-outcome">{escape(finding)}</span>.{_newest(replay, verdicts)}</p></div>'
     )
 
 
