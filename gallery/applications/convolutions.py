@@ -4,7 +4,7 @@ What makes a convolution slow?
 
 :doc:`The page before </tutorials/applications/training_speed>` exchanged the convolutions of a
 network for others with the same result, and timed whole training steps. Here we look inside a step.
-Which layer takes the time? What does it gain to write a convolution as a product of matrices? And
+Which layer takes the time? What do you gain by writing a convolution as a product of matrices? And
 why may a gradient that is quick by itself take long in a loop?
 """
 
@@ -89,12 +89,12 @@ its_share = f"{spent('XLA', **longest) / sums['XLA']:.0%}"
 
 # %%
 # With XLA's own convolutions, the longest part here was :measured:`longest_part`, with
-# :measured:`its_share` of the sum.
+# :measured:`its_share` of the sum. (*Patches* and *Winograd* also have a pool of their own. It
+# remembers where the largest pixel was, so its backward pass needn't look for that pixel.)
 #
-# These are medians of a few processes, so compare only numbers that are far apart. (The claim below
-# compares calls within a process, so its ratio may differ from that of two numbers in the table.)
-# And don't expect the sum to be the time of a whole step. Inside one program, XLA can fuse what
-# belongs to two layers. A whole step also fetches its images and computes the loss.
+# The times are medians of a few processes, so compare only numbers that are far apart. And don't
+# expect their sum to be the time of a whole step, which also fetches its images and computes the
+# loss, and in which XLA can fuse what belongs to two layers.
 #
 # A convolution as a product of matrices
 # --------------------------------------
@@ -121,16 +121,11 @@ patches_pay = claim(
 patches_pay
 
 # %%
-# The products aren't all of the work. The forward pass has kept the whole matrix of patches, which
-# the backward pass has to read. And the gradients of the patches have to be added up, pixel by
-# pixel. (In the table, *patches* also have a pool of their own. It remembers where the largest
-# pixel was, so its backward pass needn't look for it.)
-#
 # Is the gradient as fast in a loop?
 # ----------------------------------
 # On a CPU, there is another reason to know about patches. These functions take the gradient of the
 # second convolution with respect to its kernel: for all images at once, and for one part of them
-# after another, in a compiled loop.
+# after another, in a compiled loop. Both do the same work. Will they take the same time?
 Source(convolution.kernel_gradient, convolution.kernel_gradients)
 
 # %%
@@ -142,11 +137,13 @@ import jax.numpy as jnp
 
 
 def milliseconds(function, *args):
-    """Time one call, after one that compiles."""
-    function(*args).block_until_ready()
-    start = time.perf_counter()
-    function(*args).block_until_ready()
-    return 1000 * (time.perf_counter() - start)
+    """Return the shortest of five calls, after one that compiles."""
+    times = []
+    for _ in range(6):
+        start = time.perf_counter()
+        function(*args).block_until_ready()
+        times.append(time.perf_counter() - start)
+    return 1000 * min(times[1:])
 
 
 # %%
@@ -163,17 +160,47 @@ for convolve in (convolution.by_xla, convolution.by_patches):
     print(f"{convolve.__name__:10} {at_once:4.0f} ms, loop {in_loop:4.0f} ms")
 
 # %%
-badly_compiled = [
-    name
-    for name, (at_once, in_loop) in gradient_ms.items()
-    if in_loop > 3 * at_once
-]
-to_avoid = " and ".join(badly_compiled) or "neither"
+# These calls come from a single process, so look at orders of magnitude only. If XLA's own
+# convolution takes much longer in the loop, the compiled program may say why. It notes the order of
+# the dimensions of the images, the kernel and the result: ``b`` is the batch, ``0`` and ``1`` are
+# rows and columns, and ``f`` is the channels. In the kernel, ``i`` and ``o`` are the channels of
+# the images and of the result. Does the loop change these orders?
+import re
+
+programs = {
+    "at once": (convolution.kernel_gradient, images),
+    "in the loop": (convolution.kernel_gradients, halves),
+}
+orders = {}
+for name, (function, examples) in programs.items():
+    gradient = jax.jit(partial(function, convolution.by_xla))
+    program = gradient.lower(examples, kernel).compile().as_text()
+    orders[name] = re.findall(r"dim_labels=([\w>-]+)", program)
+    print(f"{name}:", *orders[name])
 
 # %%
-# These are single runs, so look at orders of magnitude only. Each convolution does the same work at
-# once and in the loop. Where the loop takes several times as long, XLA has compiled the gradient
-# badly there, so keep that convolution out of a scan. Here, that is :measured:`to_avoid`.
+FAST = "b01f_01io->b01f"
+once_in_order, loop_in_order = (
+    f"{found.count(FAST)} of {len(found)}" for found in orders.values()
+)
+at_once, in_loop = gradient_ms["by_xla"]
+conclusion = {
+    (True, True): "That is why the loop is slow",
+    (True, False): "Even so, the loop isn't slow here",
+    (False, True): "So the loop must be slow for another reason",
+    (False, False): "So here, the loop isn't slow either",
+}[loop_in_order != once_in_order, in_loop > 3 * at_once]
+
+# %%
+# One convolution of each program is the forward pass. The other computes the gradient. It adds up
+# over images instead of channels, so its dimensions start out in another order. On CPUs, XLA has
+# fast code for the order ``b01f_01io->b01f``. To get there, `a pass of the compiler
+# <https://github.com/openxla/xla/blob/main/xla/service/cpu/conv_canonicalization.h>`__ transposes
+# arrays, but only at the top level of a program, not in the body of a loop. At once,
+# :measured:`once_in_order` convolutions have the fast order, and in the loop
+# :measured:`loop_in_order`. :measured:`conclusion`. If a gradient is slow in a loop of yours, look
+# for its order in the program. Then take it out of the loop, or write it with patches, whose
+# gradient is a product.
 #
 # Takeaway
 # --------
@@ -185,15 +212,15 @@ patches_once, patches_loop = (
 )
 
 # %%
-# How slow a convolution is depends on the code that computes it. In a single run, the gradient of
-# XLA's own convolution took :measured:`xla_once` for all images at once, and :measured:`xla_loop`
-# in a compiled loop. Written as a product of matrices, for which every device has fast code, it
-# took :measured:`patches_once` and :measured:`patches_loop`.
+# How slow a convolution is depends on the code that computes it. The gradient of XLA's own took
+# :measured:`xla_once` for all images at once, and :measured:`xla_loop` in a compiled loop. Written
+# as a product of matrices, for which every device has fast code, the same gradient took
+# :measured:`patches_once` and :measured:`patches_loop`.
 #
 # In a training step without such a loop, the backward pass of the second convolution with patches
-# was :measured:`backward_to_xla than with XLA's own`. So before you rewrite anything, find the part
-# in which the time goes. With XLA's own convolutions, that was :measured:`longest_part`, with
-# :measured:`its_share` of the time.
+# was :measured:`backward_to_xla than with XLA's own`. Before you rewrite anything, find out where
+# the time goes: with XLA's own convolutions, the longest part was :measured:`longest_part`, with
+# :measured:`its_share` of the sum.
 #
 # Next: :doc:`does a convolution need all its multiplications?
 # </tutorials/applications/winograd>`

@@ -27,10 +27,10 @@ Source(sharded_step.loss, sharded_step.step)
 #
 # Adding up arrays for everybody is called an *all-reduce*. If ``n`` devices do that by themselves,
 # and share the work equally, each of them `has to send
-# <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ at least ``2 (n - 1) /
-# n`` times the size of the array. (It is less where the network itself adds, which the same page
-# calls *in-network reduction*.) Now we can predict which way sends more. Did your guess depend on
-# the size of the batch?
+# <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ at least
+# ``2 (n - 1) / n`` times the size of the array. (Some switches add while they pass messages on.
+# With such an *in-network reduction*, each device sends less.) Now we can predict which way sends
+# more. Did your guess depend on the size of the batch?
 WIDTH, DEVICES, FLOAT = 64, 8, 4
 batches = (128, 512, 2048)
 
@@ -294,18 +294,15 @@ by_units = step_times.speedup(
 )
 
 # %%
-# If you split the batch, devices exchange the gradients of all weights. If you split the units,
-# they exchange results for the whole batch. So count the numbers in all weights and those in the
-# results for the batch, and choose the split that sends fewer. (In a deeper network, split units
-# also have to send the gradients of the layers' inputs.) If the weights don't fit on a device, you
-# have to split them in any case. Where you don't write the messages yourself, only the compiled
-# program shows how much is sent. With the same split of the weights, each device had to send
-# :measured:`types_sent` when we left the messages to JAX and XLA, and :measured:`hand_sent` when we
-# wrote them.
+# If devices split the batch, they exchange the gradients of all weights. If they split the hidden
+# units, they exchange results for the whole batch. Count the numbers in both, and choose the split
+# that sends fewer. Then read the messages in the compiled program: for one and the same split of
+# the weights, each device had to send :measured:`types_sent` when we left the messages to JAX and
+# XLA, and :measured:`hand_sent` when we wrote them.
 #
-# Bytes are only a part of the time. With the largest batch, a split batch sends less, and its step
-# was :measured:`by_batch than with split units`. With the smallest, split units send less, and
-# their step was :measured:`by_units than with a split batch`.
+# And time the step, because bytes are only a part of its time. With the largest batch, a split
+# batch sends less, and its step was :measured:`by_batch than with split units`. With the smallest,
+# split units send less, and their step was :measured:`by_units than with a split batch`.
 #
 # This was the last tutorial. Try it yourself in :doc:`exercise 14 </exercises/14_sharding>`.
 # :doc:`How we measure </measuring>` has the rules behind all of the numbers.

@@ -3,10 +3,10 @@ One training on many devices
 ============================
 
 What do you have to change in a program that trains on one device, so that it trains on eight? And
-will the network learn the same? This page trains the network that we compared
-:doc:`with one in PyTorch </tutorials/applications/mnist>` on one device, on eight, and in two
-processes. It compares the losses and the speed, and says how to start the same program on a
-cluster. You don't need a second GPU to follow, nor even a first.
+will the network learn the same? We have compared a network :doc:`with one in PyTorch
+</tutorials/applications/mnist>`. This page trains that network on one device, on eight, and in two
+processes, compares the losses and the speed, and says how to start the same program on a cluster.
+You don't need a second GPU to follow, nor even a first.
 """
 
 # %%
@@ -69,8 +69,8 @@ figures.headline(figure, finding, "A step of training", words)
 # In JAX, all of this takes just two decisions. First, arrange the devices in a *mesh*, and give its
 # axes names; ours has one axis, ``"data"``. Second, say for each array how it lies on the mesh:
 # either it is split along an axis, or each device has a copy. This loss stays as it was for one
-# device. (Our network needs one change, which is described below.) In this loss and its gradient
-# over such a mesh, where do you think the devices will have to talk to each other?
+# device. In this loss and its gradient over such a mesh, where do you think the devices will have
+# to talk to each other?
 from jaxcap.kernels import sharding
 
 Source(sharding.loss, sharding.by_compiler)
@@ -84,13 +84,14 @@ Source(sharding.loss, sharding.by_compiler)
 Source(sharding.by_shard_map)
 
 # %%
-# Do they get the gradient that one device gets? ``python -m jaxcap.report.virtual_devices``
-# compares them, and ``by_pmap``, in the style of older programs:
+# Do these two functions get the gradient that one device gets?
+# ``python -m jaxcap.report.virtual_devices`` compares them, and a third, ``by_pmap``, which is in
+# the style of older programs:
 print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 
 # %%
-# That program is this function:
-Source(compare_ways)
+# That program is ``compare_ways``, and this is the third function:
+Source(sharding.by_pmap, compare_ways)
 
 # %%
 # All three agree with one device, apart from rounding. The last line says how the devices talk: by
@@ -100,9 +101,11 @@ Source(compare_ways)
 #
 # Which of them should you write? That depends on who should decide about the messages, you or XLA.
 #
-# - Where the axis of the mesh has the mode ``Auto``, as ours has, XLA decides. Start here.
-# - With ``Explicit``, the default of :func:`jax.make_mesh`, the way an array is split is part of
-#   its type, and JAX asks you wherever it can't tell how a result should be split.
+# - Where the axis of the mesh has the mode ``Auto``, XLA decides. Start here, but ask for that
+#   mode, as ``compare_ways`` does with ``AxisType.Auto``.
+# - With ``Explicit``, which you get from :func:`jax.make_mesh` if you don't ask, the way an array
+#   is split is part of its type, and JAX asks you wherever it can't tell how a result should be
+#   split.
 # - Inside a ``shard_map``, the mode is ``Manual``: you write the messages, except those that JAX adds
 #   for gradients. Choose it when you know better than XLA which to send.
 # - :func:`jax.pmap` takes no mesh: you give the batch an extra axis for the devices, and get a
@@ -116,10 +119,10 @@ from jaxcap.mnist import train_flax
 Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
 # %%
-# (Not shown: where the forward pass takes a few images at a time, it takes equally many from each
-# device. ``P`` is ``jax.P``, and ``NamedSharding`` is ``jax.NamedSharding``. ``put`` does what
-# :func:`jax.device_put` does, but takes for granted that all processes have the same array, where
-# ``device_put`` would compare.)
+# ``put`` does what :func:`jax.device_put` does, but takes for granted that all processes have the
+# same array, where ``device_put`` would compare. The network itself needs one change: where its
+# forward pass takes a few images at a time, it takes equally many from each device. (``P`` is
+# ``jax.P``, and ``NamedSharding`` is ``jax.NamedSharding``.)
 #
 # Does the training come out the same?
 # ------------------------------------

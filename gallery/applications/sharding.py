@@ -38,13 +38,17 @@ print(jax.typeof(jax.eval_shape(jnp.matmul, batch, matrix)))
 
 # %%
 # The product is split by its examples, too: each device multiplies its own, so nothing has to be
-# sent. With real devices, :func:`jax.make_mesh` makes the mesh. Which mode does it choose?
-print(jax.make_mesh((1,), ("devices",)).axis_types)
+# sent. With real devices, :func:`jax.make_mesh` makes the mesh. Which mode does it choose, and what
+# type does an array on it have?
+real_mesh = jax.make_mesh((1,), ("devices",))
+by_example = jax.NamedSharding(real_mesh, jax.P("devices"))
+real_batch = jax.device_put(jnp.ones((512, 64)), by_example)
+print(real_mesh.axis_types, jax.typeof(real_batch))
 
 # %%
 # ``Explicit`` has been `its default since JAX 0.9
 # <https://github.com/jax-ml/jax/commit/89401bd3143e448eec169732295470ccb9ff97af>`__, and ``Auto``
-# was before. So arrays that you put on such a mesh have types like these.
+# was before. So an array on such a mesh has a type like those above.
 #
 # Where splits clash, JAX asks
 # ----------------------------
@@ -93,7 +97,7 @@ show_type(lambda x: x.sum(axis=0), batch)
 # each device holds a `partial sum <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__, to be
 # added up later.)
 #
-# These are the three modes. The last one comes below:
+# These are the three modes. ``Manual`` has a section below:
 from jaxcap.results.tables import Table
 
 headers = "mode", "who decides", "what you write"
@@ -180,10 +184,11 @@ for way in (sharded_step.BATCH, sharded_step.UNITS):
     show_new_weights(way, sharded_step.loss)
 
 # %%
-# As the old ones were, so the next step can begin. That is because a gradient `has the type of what
-# it is a gradient of <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. If the batch is
-# split and the weights are copies, the gradient has to be a copy as well. So all devices have to
-# add up their parts of it, though no line of the program says so.
+# The new weights are split as the old ones were, so the next step can begin. The reason is a rule:
+# a gradient `has the type of what it is a gradient of
+# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. If the batch is split and the weights
+# are copies, the gradient has to be a copy as well. So all devices have to add up their parts of
+# the gradient, though no line of the program says so.
 #
 # Split the weights, too
 # ----------------------
@@ -264,11 +269,10 @@ held_by_batch = held[sharded_step.BATCH]
 held_by_weights = held[sharded_step.WEIGHTS]
 
 # %%
-# XLA, JAX or you can decide how an array is split. In ``Auto`` mode, XLA does when it compiles. In
-# ``Explicit`` mode, JAX does while it traces: it follows rules, writes the result into types, and
-# asks you where it has no rule. In a ``shard_map``, you do: you write the program of one device,
-# and JAX checks that the
-# results which you promise to be the same everywhere are.
+# XLA, JAX or you can decide how an array is split. In ``Auto`` mode, XLA decides when it compiles.
+# In ``Explicit`` mode, JAX decides while it traces: it follows rules, writes the result into types,
+# and asks you where it has no rule. In a ``shard_map``, you decide, because you write the program
+# of one device. Where you promise that all devices get the same result, JAX checks that they do.
 #
 # How much a device holds follows from the types: of our step's arguments, :measured:`held_by_batch`
 # if the batch is split, and :measured:`held_by_weights` if the weights are split as well.

@@ -12,9 +12,10 @@ on a clock? At the end is a list of what else we tried.
 # Six products instead of twelve
 # ------------------------------
 # By the definition of a convolution, four neighbouring outputs of a kernel with three weights take
-# twelve multiplications. Winograd's algorithm makes do with six. One small matrix turns six pixels
-# into six numbers, and another turns the three weights into six. Multiply these in pairs, and a
-# third matrix turns the six products into the four outputs. These are the three:
+# twelve multiplications. Winograd's algorithm makes do with six, and with three small matrices. The
+# first turns six pixels into six numbers, and the second turns the three weights into six. Multiply
+# the six pairs, and the third matrix turns the six products into the four outputs. The matrices
+# are:
 from jaxcap.kernels import convolution
 
 for name in ("OF_IMAGE", "OF_KERNEL", "OF_PRODUCT"):
@@ -34,12 +35,13 @@ print(
 
 
 # %%
-# For a single kernel, that saves nothing, because the small matrices cost more than six
+# For four outputs, that saves nothing, because the small matrices cost more than six
 # multiplications. It can pay in a layer, where their work is shared. In the second convolution of
-# our network, a whole row of pixels with all their channels takes the place of a pixel, and a
-# matrix takes the place of a weight. Rows are transformed once for all features, and weights once
-# for all images. A *tile* is six rows that give four rows of output. ``tensordot`` multiplies the
-# small matrix by what lies along the first axis. (The comments are shapes.)
+# our network, we apply the algorithm to the rows of the images: for each pixel above, read *a row
+# of pixels with all their channels*, and for each weight, read *a matrix*. Rows are transformed
+# once for all features, and weights once for all images. A *tile* is six rows that give four rows
+# of output. ``tensordot`` multiplies the small matrix by what lies along the first axis, and the
+# comments are shapes.
 def by_tiles(images, kernel):
     n, height, width, _ = images.shape  # height: 4 * tiles + 2
     tiles, columns, features = height // 4, width - 2, kernel.shape[-1]
@@ -58,8 +60,8 @@ def by_tiles(images, kernel):
 # Each of the six ``products`` is a product of matrices, and together they take far more operations
 # than the transformations do. For the training, ``convolution.by_winograd`` does the same for any
 # number of rows, and its gradients use the small matrices again, some of them transposed, by
-# :func:`jax.custom_vjp`. (Along both axes, a quarter of the multiplications would do. But there are
-# more additions then, which may cost more time than the multiplications would have.)
+# :func:`jax.custom_vjp`. Along both axes, a quarter of the multiplications would do, but there are
+# more additions then, which may cost more time than the multiplications would have.
 #
 # How exact is it?
 # ----------------
@@ -119,12 +121,21 @@ winograd_pays
 
 # %%
 # Our Winograd version also takes fewer images at a time, because traffic to memory would otherwise
-# eat up what the algorithm saves. XLA fuses the additions of a transformation into a loop, but that
-# loop still reads whole arrays, and writes new ones for the products. So the second convolution and
-# the pool take a few images at a time, whose numbers can stay in the cache:
-from jaxcap.report.source import Source
+# eat up what the algorithm saves. In ``by_winograd``, a transformation is a few additions, which
+# XLA fuses into a loop, but that loop still reads whole arrays, and writes new ones for the
+# products. So the second convolution and the pool take a few images at a time, whose numbers can
+# stay in the cache. With ``by_tiles``, that looks like this:
+from jax import lax
 
-Source(convolution.in_parts)
+
+def in_parts(function, images, size):
+    parts = images.reshape(-1, size, *images.shape[1:])
+    results = lax.map(function, parts)
+    return results.reshape(-1, *results.shape[2:])
+
+
+by_four = in_parts(lambda part: by_tiles(part, kernel), images, size=4)
+print("equal:", jnp.allclose(by_four, by_tiles(images, kernel), atol=1e-3))
 
 # %%
 # Our training makes two more changes. In the forward pass, its first convolution needs no matrix
@@ -179,8 +190,11 @@ of_limit = f"{speeds['Winograd'] / speeds['the limit']:.0%}"
 predicted = 2 * speeds["Winograd"] / speeds["patches"]
 by_products = f"{predicted:.1f}"
 forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
-helps = forward_to_patches.value > predicted
-rest = f"{'adds to' if helps else 'takes from'} the gain"
+rest = "may or may not matter: the ratio may be as predicted"
+if forward_to_patches.low > predicted:
+    rest = "adds to the gain"
+elif forward_to_patches.high < predicted:
+    rest = "takes from the gain"
 
 # %%
 # The first two are the best of a hundred single calls. With half the work at these rates, the
@@ -191,11 +205,10 @@ rest = f"{'adds to' if helps else 'takes from'} the gain"
 # read and write arrays, too, but only for a few images at a time.
 #
 # And beside PyTorch? Winograd's products ran at :measured:`of_limit` of the limit. They do half the
-# work, so a direct convolution that ran at the limit would take as long as they do at half of it. A
-# library can come close to the limit if it
-# `makes code for each shape
-# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does, which
-# PyTorch calls for its convolutions on many CPUs. Here, Winograd's forward pass was
+# work, so at half of the limit, they take as long as a direct convolution at the full limit, and
+# below that, they take longer. A library can come close to the limit if it `makes code for each
+# shape <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does,
+# which PyTorch calls for its convolutions on many CPUs. Here, Winograd's forward pass was
 # :measured:`forward_to_torch than PyTorch's`.
 #
 # What else did we try?
@@ -223,12 +236,14 @@ Table(title, headers, rows)
 
 # %%
 # Where the interval includes 1, the recording can't tell whether a change helps. For most changes,
-# you can name a reason to try them and a reason why they may fail. Numbers of 16 bits help where a
-# CPU multiplies them as they are; elsewhere, they are converted first. With fewer images at a time,
-# the products get small, and with more, the arrays leave the cache. Recomputing what the gradient
-# needs saves memory, but costs time. (*Channels first* is the order in which a patch's numbers lie.
-# XNNPACK is a library of kernels. XLA may now pass its products to YNNPACK instead. Where it does,
-# switching XNNPACK off changes nothing, and that row shows only noise.)
+# you can name a reason to try them and a reason why they may fail. *bfloat16* can help if the CPU
+# multiplies such numbers as they are and the results are in float32. Here, results and sums are in
+# bfloat16 as well, which may take :doc:`conversions to float32 and back
+# </tutorials/performance/bits>`. With fewer images at a time, the products get small, and with
+# more, the arrays leave the cache. Recomputing what the gradient needs saves memory, but costs
+# time. *Channels first* is the order in which a patch's numbers lie. (XNNPACK is a library of
+# kernels. XLA may now call YNNPACK instead. Where it does, the row without XNNPACK shows only
+# noise.)
 #
 # Takeaway
 # --------

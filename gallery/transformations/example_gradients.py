@@ -4,8 +4,8 @@ Which examples pull too hard?
 
 Training averages the gradients of all examples, and steps against the average. Sometimes you would
 rather see each of them: to find the examples that pull too hard, to limit how hard they pull, or to
-measure the noise. ``grad`` inside ``vmap`` gives you one gradient for each example. We use these gradients to find labels
-that are wrong, and then measure what it costs to compute them.
+measure the noise. ``grad`` inside ``vmap`` gives you one gradient for each example. We use these
+gradients to find labels that are wrong, and then measure what it costs to compute the gradients.
 """
 
 # %%
@@ -123,10 +123,11 @@ print(f"{wrong / n:.2f} of the labels are wrong")
 
 # %%
 # If every label pulled equally hard, the wrong ones would have the same share of the total length
-# as of the data. Clipping limits what any single example can do to the weights. To train with it,
-# clip in every step, and step against the mean of the clipped gradients. That is the first half of
-# `training with differential privacy <https://arxiv.org/abs/1607.00133>`__, whose other half is to
-# add noise.
+# as of the data. Clipping limits what any single example can do to the weights. To train with
+# clipping, clip in every step, and step against the mean of the clipped gradients. How much the fit
+# gains depends on how many labels are wrong, and we haven't measured it. `Training with
+# differential privacy <https://arxiv.org/abs/1607.00133>`__ clips in the same way, and then adds
+# noise.
 #
 # What do they cost?
 # ------------------
@@ -165,19 +166,20 @@ gradients_by_hand = gradients.speedup(
 )
 
 # %%
-# ``vmap`` of ``grad`` was :measured:`gradients_by_hand than the formula`. Weigh that against the
-# work: when the loss changes, somebody has to derive the formula again.
+# Compared with the formula, ``vmap`` of ``grad`` was :measured:`gradients_by_hand`. Weigh that
+# against the work: when the loss changes, somebody has to derive the formula again.
 #
 # Takeaway
 # --------
 to_loop = mapping_pays.estimate
 
 # %%
-# ``vmap`` of ``grad`` gives each example a gradient of its own. Of the :measured:`wrong` longest
-# ones, :measured:`longest` belonged to wrong labels. For a thousand examples, mapping was
-# :measured:`to_loop than a loop of compiled calls`, and
-# :measured:`gradients_by_hand than a formula` written for the batch. If you suspect that some of
-# your data are wrong, look at the examples with the longest gradients first.
+# ``vmap`` of ``grad`` gives each example a gradient of its own. If you suspect that some of your
+# data are wrong, look first at the examples with the longest gradients: on this page, of the
+# :measured:`wrong` longest, :measured:`longest` belonged to wrong labels.
+#
+# For a thousand examples, mapping was :measured:`to_loop than a loop of compiled calls`. Compared
+# with a formula derived by hand for the whole batch, it was :measured:`gradients_by_hand`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_vmap>`. Next:
 # :doc:`what makes a comparison fair </tutorials/transformations/many_gradients>`, in JAX and in

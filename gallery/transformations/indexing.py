@@ -33,8 +33,7 @@ jnp.zeros(3).at[places].add(1)
 
 # %%
 # With ``.set``, one of the values wins, and JAX `doesn't promise which
-# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__. (:doc:`The page on
-# jax.numpy </tutorials/basics/jnp_and_numpy>` shows what becomes of an index out of bounds.)
+# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__.
 #
 # Gather, scatter, and sums by group
 # ----------------------------------
@@ -105,13 +104,13 @@ scatter_pays
 # Read at indices, or multiply again
 # ----------------------------------
 # The same matrix turns a gather into a product: in each row, it multiplies the table's entry for
-# the group by one, and all others by zero. (Zero times infinity is NaN, so a single infinite number
-# in the table would turn every result that reads another entry into NaN.)
+# the group by one, and all others by zero. Beware of infinite numbers in the table: zero times
+# infinity is NaN, and reaches every result that reads another entry.
 Source(updates.read, updates.read_by_product)
 
 # %%
 # A scatter that adds has to read, add and write at each index. A gather only reads there, and it
-# writes its results in order. Will the product come closer to a gather than it did to a scatter?
+# writes its results in order. Will the product fall further behind a gather than behind a scatter?
 # Each way reads ten thousand entries, at random indices:
 reads = by_group.select(of=experiments.READ)
 reads
@@ -133,16 +132,19 @@ gather_pays
 # %%
 behind = {"gather": gather_pays.estimate, "scatter": scatter_pays.estimate}
 near, far = sorted(behind, key=lambda name: behind[name].value)
-is_closer = behind[near].high < behind[far].low
-which_closer = f"closer to the {near}" if is_closer else "as close to both"
+compared = (
+    f"the product fell further behind the {far} than behind the {near}"
+    if behind[near].high < behind[far].low
+    else "the intervals show no difference between a gather and a scatter"
+)
 
 
 # %%
 # With ten groups, indexing was :measured:`gather_ten than the product`, and with a thousand
-# :measured:`by_gather than the product`. So as far as the intervals can tell, with a thousand
-# groups the product came :measured:`which_closer`. It touches each entry of a matrix that has a row
-# for each value and a column for each group. Neither a gather nor a scatter has such a matrix, so
-# consider a product only where multiplying is far cheaper than indexing, and measure it there.
+# :measured:`by_gather than the product`. With a thousand groups, :measured:`compared`. In both
+# cases, the product works through a whole matrix, with a row for each value and a column for each
+# group, while indexing goes straight to one entry for each value. So consider a product only where
+# multiplying is far cheaper than indexing, and measure it there.
 #
 # Sort first, and a running sum adds up the groups
 # ------------------------------------------------
@@ -160,16 +162,16 @@ sums_by_sorting(values, groups, 3)
 
 # %%
 # No scatter is left. In its place are an ``argsort``, a binary search, gathers and a ``cumsum``.
-# That has a price in accuracy, because the difference of two long running sums has lost digits. And
-# what about time? A scatter treats each index by itself. A sort can't, since a number's place
-# depends on all the others, so it has to look at each number several times.
+# That has a price in accuracy, because the difference of two long running sums has lost digits. It
+# may also have a price in time. A scatter treats each index by itself. A sort can't, since a
+# number's place depends on all the others, so it has to look at each number several times.
 #
 # Each library sorts in a way of its own. JAX's sort is `an operation of XLA
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while NumPy brings `a library
 # <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of common
 # processors. Where do you expect the libraries to differ more, in the functions that take indices
 # or in those that sort? If PyTorch is installed, it takes part, too. All indices are in random
-# order, and *set* writes into an array that the library may change, which in JAX's case is donated:
+# order, and *set* writes into an array that the library may change, so JAX's is donated:
 from jaxcap.results.tables import Table
 
 many = experiments.MANY.run(budget_s=0.03)
@@ -219,15 +221,16 @@ sorting_first = (
 )
 
 # %%
-# In JAX, adding at a hundred thousand indices took :measured:`add_time`, and ``argsort`` alone took
-# :measured:`argsort_time`. So sorting first :measured:`sorting_first`. Nor do you have to sort to
-# find the few largest numbers, because :func:`jax.lax.top_k` does that.
+# In JAX, adding at a hundred thousand indices took :measured:`add_time`. Sorting first begins with
+# an ``argsort``, which alone took :measured:`argsort_time`, so sorting first
+# :measured:`sorting_first`. Nor do you have to sort to find the few largest numbers, because
+# :func:`jax.lax.top_k` does that.
 #
 # JAX and NumPy were furthest apart in :measured:`furthest`. NumPy's sort was
-# :measured:`sort_in_numpy than JAX's`. (By default, JAX's sorts are `stable
+# :measured:`sort_in_numpy than JAX's`. By default, JAX's sorts are `stable
 # <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__: equal numbers keep their
 # order. For ``argsort``, where that shows, we asked NumPy and PyTorch for a stable sort, too.
-# PyTorch's ``sort`` returns the indices in any case, so it has more to do than the others'.)
+# PyTorch's ``sort`` always returns the indices as well, so it has more to do than the others'.
 #
 # Takeaway
 # --------
@@ -247,13 +250,14 @@ by_gather = gather_pays.estimate
 
 # %%
 # Use indexing unless multiplying is far cheaper on your device. For each value, indexing touches
-# one place, whereas a product touches one for every group. With ten groups,
-# adding at indices was :measured:`with_ten than a product`, and with a thousand
-# :measured:`by_scatter than a product`.
+# one place, whereas a product with a matrix of ones and zeros touches one for every group. With ten
+# groups, adding at indices was :measured:`with_ten than such a product`, and with a thousand
+# :measured:`by_scatter than such a product`.
 #
-# Don't sort just to avoid a scatter: measure first, because what a sort costs depends on the
-# library. NumPy's was :measured:`sort_in_numpy than JAX's`. To add at a hundred thousand indices,
-# JAX took :measured:`add_time`, and for ``argsort`` alone :measured:`argsort_time`.
+# Don't sort just to avoid a scatter, unless you have measured that it pays. To add at a hundred
+# thousand indices, JAX took :measured:`add_time`, and ``argsort``, the first step of sorting, took
+# :measured:`argsort_time`. What a sort costs depends on the library: NumPy's was
+# :measured:`sort_in_numpy than JAX's`.
 #
 # Try it yourself in :doc:`exercise 8 </exercises/8_updates>`. Next:
 # :doc:`how you should pack parameters </tutorials/transformations/pytrees>`.

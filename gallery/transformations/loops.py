@@ -163,6 +163,7 @@ results = experiments.LOOPS.run(budget_s=0.03)
 plain = results.subset(
     r for r in results if experiments.GRADIENT not in r.variant
 )
+longest = max(result.parameters["steps"] for result in plain)
 
 # %%
 _ = figures.scaling(
@@ -174,23 +175,22 @@ _ = figures.scaling(
 )
 
 # %%
-longest = max(result.parameters["steps"] for result in plain)
 growth = {}
 for loop in (PYTHON, SCAN):
     few, many = (
         plain.only(loop, steps=steps).first_call.value
         for steps in (100, longest)
     )
-    growth[loop] = f"{many / few:.1f}"
+    growth[loop] = f"{many / few:.1f} times as long"
 
 grows_unrolled, grows_rolled = growth[PYTHON], growth[SCAN]
 
 # %%
-# From a hundred steps to :measured:`longest`, the time of the first call grew by a factor of
-# :measured:`grows_unrolled` with Python's loop, and of :measured:`grows_rolled` with the scan.
+# With :measured:`longest` steps instead of a hundred, the first call took
+# :measured:`grows_unrolled` with Python's loop, and :measured:`grows_rolled` with the scan.
 #
-# Unrolling saves the counting, and may cost a hand-over
-# ------------------------------------------------------
+# An unrolled loop doesn't count, but may run on another thread
+# -------------------------------------------------------------
 # Now for all later calls. A loop has to count its rounds and to check whether it is done. An
 # unrolled program needn't, and the compiler sees all of its steps at once. So is the longer program
 # faster? Here are a hundred steps first, and then all lengths:
@@ -233,13 +233,12 @@ at_most_in_full = str(unrolled_at_most)
 # %%
 # At a hundred steps, the unrolled program was :measured:`unrolled than the scan`, and a scan with
 # ten steps in its body was :measured:`some_unrolled than a plain scan`. At :measured:`longest`
-# steps, the unrolled program was :measured:`at_most_in_full`. (Ratios are taken within each round,
-# so they can differ from the quotient of two times in the figure.) What decides that, besides the
-# counting?
+# steps, the unrolled program was :measured:`at_most_in_full`. Two things besides the counting can
+# make a difference.
 #
-# The first thing is how many kernels have to be started. XLA merges operations into *fusions*, each
-# of which :doc:`becomes a kernel </tutorials/transformations/jit>`. On a CPU, XLA can also compile
-# a whole loop, its counter included, into a single kernel, if `a round touches little memory
+# One is how many kernels have to be started. XLA merges operations into *fusions*, each of which
+# :doc:`becomes a kernel </tutorials/transformations/jit>`. On a CPU, XLA can also compile a whole
+# loop, its counter included, into a single kernel, if `a round touches little memory
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__, by
 # default less than a kilobyte. The program marks such a loop as a small call:
 def compiled(loop, steps):
@@ -252,7 +251,7 @@ for name, loop in experiments.WAYS.items():
     print(f"{name:16} {program.count(' fusion('):3} fusions {whole}")
 
 # %%
-# The second thing is where the program runs. On a CPU, :doc:`small computations run inside the call
+# The other is where the program runs. On a CPU, :doc:`small computations run inside the call
 # </tutorials/transformations/asynchronous_dispatch>`, and larger ones are handed over to another
 # thread, which takes time. In XLA's source, we found the border at a thousand floating-point
 # operations. And XLA counts the body of a loop once, however often it runs:
@@ -261,10 +260,29 @@ for name in (PYTHON, SCAN):
         cost = compiled(experiments.WAYS[name], steps).cost_analysis()
         print(f"{name:11} {steps:5,} steps: {cost['flops']:6,.0f} flops")
 
+# %%
+extra_s, most_extra_s = (
+    plain.only(PYTHON, steps=steps).time.value
+    - plain.only(SCAN, steps=steps).time.value
+    for steps in (100, longest)
+)
+# What the kernels cost if each costs as much as at a hundred steps.
+by_kernels_s = extra_s * longest / 100
+matters_more = (
+    "the hand-over" if by_kernels_s < most_extra_s / 2 else "the kernels"
+)
+extra, most_extra = (f"{1e6 * s:.2g} µs" for s in (extra_s, most_extra_s))
+
 
 # %%
 # So to a CPU, this scan is a small computation at any length, while the unrolled loop grows until
 # it is handed over.
+#
+# Which of the two matters more? Subtract the scan's time from that of the unrolled program. At a
+# hundred steps, where a CPU runs both programs inside the call, :measured:`extra` remain. If
+# starting kernels were the only cause, what remains would grow in proportion to the steps. At
+# :measured:`longest` steps, :measured:`most_extra` remain, so here, :measured:`matters_more`
+# mattered more.
 #
 # How kernels are started is up to XLA, and XLA changes with each release. In 2024, JAX 0.4.32 gave
 # CPUs `a new runtime <https://github.com/jax-ml/jax/issues/26145>`__, and programs of many small
@@ -344,10 +362,12 @@ gradient_flops = int(compiled(slopes, 100).cost_analysis()["flops"])
 #
 # Steps that can be grouped need no loop
 # --------------------------------------
-# A step of a pendulum needs the state that the last one left. Where steps can be grouped, as in a
-# running product, :func:`jax.lax.associative_scan` needs no loop: it combines all neighbours at
-# once, then pairs of pairs, and so on.
-#
+# A step of a pendulum needs the state that the last one left. A running product can be grouped:
+# multiply all neighbours at once, then pairs of pairs, and so on.
+# :func:`jax.lax.associative_scan` does that without a loop:
+jax.lax.associative_scan(jnp.multiply, jnp.arange(1.0, 6.0))
+
+# %%
 # Takeaway
 # --------
 first_python = hundred.only(PYTHON).first_call
@@ -359,12 +379,12 @@ unrolled, some_unrolled = (
 
 # %%
 # Start with ``scan``, which compiles its body once, can be differentiated and collects results.
-# Take ``while_loop`` if only the values say when to stop, but :func:`jax.grad` can't go through it.
-# A Python loop suits a handful of steps that differ.
+# Take ``while_loop`` if the number of steps depends on the values and you don't need
+# :func:`jax.grad`, which can't go through it. A Python loop suits a handful of steps that differ.
 #
 # Measure before you unroll. The first call of a hundred steps took :measured:`first_python` with
 # Python's loop and :measured:`first_scan` with a scan. In later calls, a hundred unrolled steps
-# were :measured:`unrolled than the scan`. With :measured:`longest` steps, they were
+# were :measured:`unrolled than the scan`, and :measured:`longest` unrolled steps were
 # :measured:`unrolled_at_most than the scan`.
 #
 # Next: what becomes of loops and branches

@@ -65,12 +65,12 @@ print(fill("batch: " + batch, 70))
 
 
 # %%
-# The ``cond`` is gone, because its condition is mapped, so it might differ from example to example.
-# (Here it doesn't, but ``vmap`` never looks at values.) A batch `computes both branches
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all examples, and the last
-# ``select_n`` picks a result for each. However rarely an expensive branch is chosen, every example
-# pays for it. (If an example didn't choose a branch, its input reaches that branch
-# through ``stop_gradient``, which passes on the value but no gradient.)
+# The ``cond`` is gone. Its condition is mapped, so it might differ from example to example, and
+# ``vmap`` never looks at values, which happen to agree here. Instead, a batch `computes both
+# branches <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all examples, and
+# the last ``select_n`` picks a result for each. However rarely an expensive branch is chosen, every
+# example pays for it. Each ``stop_gradient`` keeps a gradient out of the branch that an example
+# didn't choose, where it might be NaN.
 #
 # If the condition isn't mapped, all examples agree, and the choice remains a choice:
 def branch_for_all(positive, x):
@@ -105,7 +105,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from jaxcap.experiments import loops as experiments
-from jaxcap.experiments.loops import ALIKE, MAP, ONE_UPRIGHT, VMAP
+from jaxcap.experiments.loops import ALIKE, ONE_UPRIGHT
+from jaxcap.experiments.loops import MAP, MAP_OF_BATCHES, VMAP
 from jaxcap.report import figures
 
 needed = {
@@ -142,14 +143,18 @@ _ = figures.headline(figure, finding, "A mapped loop")
 # ---------------------------------
 # :func:`jax.lax.map` takes one pendulum after another, so each needs only its own steps, and the
 # second set is hardly more work than the first. But a step of a hundred pendulums at once may cost
-# far less than a hundred steps of one. Which of the two will be ahead in each set? A ``batch_size``
-# is a compromise: it maps whole batches, and of ten batches only one has to wait for the last
-# pendulum:
-jax.lax.map(
-    pendulum.steps_to_bottom, jnp.linspace(0.5, 1.5, 20), batch_size=10
-)
+# far less than a hundred steps of one. A ``batch_size`` of ten is a compromise: ten pendulums take
+# each step together, and only one of the ten batches waits for the upright pendulum. Here are the
+# three ways:
+one = pendulum.steps_to_bottom
+ways = {
+    VMAP: jax.vmap(one),
+    MAP: partial(jax.lax.map, one),
+    MAP_OF_BATCHES: partial(jax.lax.map, one, batch_size=10),
+}
 
 # %%
+# Which of them will be ahead in each set?
 results = experiments.MAPPED.run(budget_s=0.05)
 results
 
@@ -169,12 +174,8 @@ in_tens = needed[ALIKE].reshape(10, 10)
 tens_useful = f"{in_tens.sum() / (10 * in_tens.max(axis=1).sum()):.0%}"
 all_alike = results.speedup(VMAP, over=MAP, starts=ALIKE)
 one_upright = mapping_pays.estimate
-alike_in_batches = results.speedup(
-    experiments.MAP_OF_BATCHES, over=VMAP, starts=ALIKE
-)
-in_batches = results.speedup(
-    experiments.MAP_OF_BATCHES, over=MAP, starts=ONE_UPRIGHT
-)
+alike_in_batches = results.speedup(MAP_OF_BATCHES, over=VMAP, starts=ALIKE)
+in_batches = results.speedup(MAP_OF_BATCHES, over=MAP, starts=ONE_UPRIGHT)
 
 # %%
 # With a hundred similar loops, ``vmap`` was :measured:`all_alike than lax.map`, and batches of ten
@@ -182,16 +183,43 @@ in_batches = results.speedup(
 # ``vmap`` was :measured:`one_upright than lax.map`, and batches of ten were
 # :measured:`in_batches than lax.map`.
 #
-# Two things decide which is better: the useful share of the rectangle, and how much cheaper one
-# step of the whole batch is than a separate step for each example. The second depends on the
-# device. A GPU works on many examples at once, and a single one leaves most of it idle. To a CPU,
-# the loop of a single pendulum is so small that XLA makes one kernel of it, whereas each round of
-# the mapped loop starts several.
+# Three things decide which way is ahead. The first is the useful share of the work. It matters most
+# in the second set. In the first, :measured:`alike_useful` of the rectangle is useful, and
+# :measured:`tens_useful` of what batches of ten compute.
 #
-# Batches of ten get something of both. Ten pendulums take each step together, but on a CPU their
-# loop still fits into one kernel. And they wait only for the last of ten neighbours: in the first
-# set, :measured:`tens_useful` of their work is useful, compared with :measured:`alike_useful` of
-# the whole rectangle.
+# The second is how much cheaper one step of a whole batch is than a separate step for each example,
+# which depends on the device. A GPU works on many examples at once, and a single one leaves most of
+# it idle. On a CPU, XLA makes one kernel of the loop of one pendulum, and even of ten, whereas each
+# round of all hundred starts several.
+#
+# The third is where the program runs. A CPU :doc:`hands large computations over
+# </tutorials/transformations/asynchronous_dispatch>` to another thread, which takes time. The
+# border, in XLA's source, is a thousand floating-point operations, and the body of a loop counts
+# once, however often it runs:
+for name, way in ways.items():
+    program = jax.jit(way).lower(experiments.angles(ALIKE)).compile()
+    print(f"{name:22} {program.cost_analysis()['flops']:6,.0f} flops")
+
+# %%
+few, many = (needed[starts].max() for starts in (ALIKE, ONE_UPRIGHT))
+short_s, long_s = (
+    results.only(VMAP, starts=starts).time.value
+    for starts in (ALIKE, ONE_UPRIGHT)
+)
+batches_s = results.only(MAP_OF_BATCHES, starts=ALIKE).time.value
+round_s = (long_s - short_s) / (many - few)
+fixed_s = max(short_s - few * round_s, 0)
+
+# %%
+a_round, fixed = f"{1e6 * round_s:.2g} µs", f"{1e6 * fixed_s:.2g} µs"
+most = "most" if fixed_s > (short_s - batches_s) / 2 else "less than half"
+
+# %%
+# Only ``vmap`` is over that border. What does its hand-over cost? The second set has more rounds,
+# and nothing else differs for ``vmap``, so both times together give the price of a round,
+# :measured:`a_round`. The rest of the first time, :measured:`fixed`, goes to the call itself,
+# hand-over included. This rest can explain :measured:`most` of the difference between ``vmap`` and
+# batches of ten in the first set.
 #
 # If you can guess which examples will take long, sort them by that guess, and only then cut them
 # into batches. The examples of a batch are then done at about the same time.
@@ -203,9 +231,9 @@ in_batches = results.speedup(
 # and a ``while_loop`` runs until the last one is done.
 #
 # So ``lax.map`` is worth a try where examples differ widely, or where the device gains little from
-# taking them together. Measure it with and without a ``batch_size``. With similar examples,
-# ``vmap`` was :measured:`all_alike than lax.map` on this page's machine, and batches of ten were
-# :measured:`alike_in_batches than vmap`. With one example that takes far longer than the others,
+# taking them together. Measure it with and without a ``batch_size``. For a hundred similar loops,
+# ``vmap`` was :measured:`all_alike than lax.map` on this page's machine, and ``lax.map`` in batches
+# of ten was :measured:`alike_in_batches than vmap`. With one loop among them that takes far longer,
 # ``vmap`` was :measured:`one_upright than lax.map`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_loops>`. Next:

@@ -58,10 +58,13 @@ Source(stacks.step_split)
 # much? We let the same stack take a step in three forms: as a module, with its state split off, and
 # with the same parameters in a plain dict. Its 10 layers have 20 arrays:
 from jaxcap.experiments import stacks as experiments
+
+results = experiments.STACKS.run(budget_s=0.03)
+
+# %%
 from jaxcap.experiments.stacks import MODULE, SPLIT
 from jaxcap.report import figures
 
-results = experiments.STACKS.run(budget_s=0.03)
 _ = figures.bars(
     results.select(layers=10),
     about=SPLIT,
@@ -84,8 +87,8 @@ splitting_pays = claim(
 splitting_pays
 
 # %%
-# All three give XLA the same work, so a difference comes from what happens around it. Here is how
-# many Python functions run in each step:
+# All three forms give XLA the same work, so a difference comes from what happens around that work.
+# Here is how often Python enters a function in each step:
 import sys
 
 
@@ -107,25 +110,27 @@ for name, way in experiments.prepare(layers=10).items():
 # arrays first.
 #
 # Whatever Python does for each array, it does in each call, however small or large the arrays are.
-# So it matters only if the device has little to compute, since otherwise Python's work is done
-# :doc:`while the device is still busy </tutorials/transformations/asynchronous_dispatch>`. The
-# developers of a server for large models `found thousands of such Python calls
-# <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, and now pass a tuple of
-# arrays. They had already split their model: these were the calls that unwrap each ``Param``.
+# So Python's work matters only if the device has little to compute. Otherwise it is done
+# :doc:`while the device is still busy </tutorials/transformations/asynchronous_dispatch>`.
+#
+# Large models can have many arrays and short steps, too. The developers of vLLM's backend for TPUs
+# had already split their model, and still `found thousands of Python calls
+# <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, which unwrapped the
+# parameters. They now pass a tuple of plain arrays.
 #
 # How can you keep the module and spare the work?
 # -----------------------------------------------
-# The same guide has a remedy. ``nnx.cached_partial`` goes through a module once, and its function
-# reuses in each call what was found. In return, a step may change numbers in the module, but must
-# not leave it with another structure:
+# Flax's guide to performance has a remedy. ``nnx.cached_partial`` goes through a module once, and
+# returns a function that reuses in each call what was found. In return, a step may change numbers
+# in the module, but must not leave it with another structure:
 stack = stacks.Stack(layers=10, width=8)
 cached = nnx.cached_partial(train, stack)
 cached(*examples)
 print(f"cached       {python_calls(cached, *examples):5}")
 
 # %%
-# The count shows how many of Python's calls are left. We haven't measured how much time that
-# saves.
+# The count shows how many of Python's calls are left with ``cached_partial``. We haven't measured
+# how much time it saves.
 #
 # Takeaway
 # --------

@@ -77,10 +77,20 @@ for path, leaf in jax.tree.leaves_with_path(memory):
 
 
 # %%
-# This memory has a counter, and two arrays for each of ours, ``mu`` and ``nu``. A step takes the
-# memory along with the parameters and returns both, since ``optimiser.update`` gives it a new
-# memory together with the changes to make.
-#
+# This memory has a counter, and two arrays for each of ours, ``mu`` and ``nu``. In each step,
+# ``optimiser.update`` returns the changes to make and a new memory. So a step takes parameters and
+# memory, and returns both:
+@jax.jit
+def adam_step(params, memory, x, y):
+    slopes = jax.grad(loss)(params, x, y)
+    changes, memory = optimiser.update(slopes, memory)
+    return optax.apply_updates(params, changes), memory
+
+
+moved, memory = adam_step(params, memory, x, y)
+print(moved)
+
+# %%
 # What JAX sees: leaves and a structure
 # -------------------------------------
 # ``jit`` takes each argument apart, as :func:`jax.tree.flatten` does, into *leaves*, with which it
@@ -212,8 +222,8 @@ results = experiments.PYTREES.run(budget_s=0.03)
 _ = figures.scaling(
     results,
     x="leaves",
-    over=ARRAY,
-    about=LIST,
+    over=LIST,
+    about=ARRAY,
     title="One step, by number of leaves",
 )
 
@@ -221,7 +231,7 @@ _ = figures.scaling(
 
 # %%
 thousand = results.select(leaves=1000)
-thousand.speedups(over=ARRAY)
+thousand.speedups(over=LIST)
 
 # %%
 from jaxcap.report.claims import claim, speedup_of
@@ -246,12 +256,9 @@ nesting_costs_little = claim(
 nesting_costs_little
 
 # %%
-# (Ratios are taken within each round, so they can differ from the quotient of two times in the
-# figure.)
-#
-# Where could the time go? Before each run, JAX looks at the shape and type of every leaf, to find
-# the program that fits, and after the run it makes a Python object for every result. The program
-# itself takes longer, too, if XLA makes a kernel for each leaf.
+# Why do many leaves take time? Before each run, JAX looks at the shape and type of every leaf, to
+# find the program that fits, and after the run it makes a Python object for every result. The
+# program itself takes longer, too, if XLA makes a kernel for each leaf.
 #
 # Should you then ravel everything? A model needs its matrices back, so a real step has to cut the
 # array apart and join the results, as ``packed_step`` does. How many kernels does XLA make of each
@@ -281,18 +288,19 @@ packed = "fewer" if in_packed < in_list else "no fewer"
 
 # %%
 # For the list, XLA made :measured:`of_list`, and the device has to start every kernel.
-# ``packed_step`` needs :measured:`packed` kernels than the list, with all the cutting and joining
-# that the compiler has to do as well. What packing does save is JAX's own work for each leaf.
+# ``packed_step`` needs :measured:`packed` kernels than the list, because its program also has to
+# cut the arrays apart and join the results. So what packing is sure to save is JAX's own work for
+# each leaf.
 #
-# There are better ways to get by with fewer leaves. Layers of equal shape can share an array that
-# has an axis for the layers, which a ``scan`` then goes through, as on
-# :doc:`the page on memory </tutorials/performance/memory>`. Or let one call
+# There are better ways to get by with fewer leaves. Stack the parameters of equal layers in one
+# array, with a first axis for the layers, and let a ``scan`` go through that axis, as
+# :doc:`the page on memory </tutorials/performance/memory>` does. Or let one call
 # :doc:`do many steps </tutorials/transformations/asynchronous_dispatch>`, so that the leaves are
-# passed once for all of them.
+# passed once for all of the steps.
 #
 # Takeaway
 # --------
-thousand_leaves = thousand.speedup(LIST, over=ARRAY)
+one_array = many_leaves_cost.estimate
 nested = nesting_costs_little.estimate
 
 # %%
@@ -302,9 +310,9 @@ nested = nesting_costs_little.estimate
 # new one compiles.
 #
 # JAX looks at every array in each call, and the compiled program may have to start a kernel for
-# each. A short step on a list
-# of a thousand small arrays was :measured:`thousand_leaves than on the same numbers in one`, and
-# with the arrays in nested dicts it was :measured:`nested than with the list`.
+# each. With the same numbers, a short step on one array was
+# :measured:`one_array than on a list of a thousand`. With the thousand arrays in nested dicts, the
+# step was :measured:`nested than with the list`.
 #
 # Try it yourself in :doc:`exercise 9 </exercises/9_pytrees>`. Next: a model that is an object, and
 # :doc:`what a Flax module costs </tutorials/transformations/modules>`.

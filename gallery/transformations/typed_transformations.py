@@ -60,8 +60,8 @@ def check(transformations, *functions):
 
 
 # %%
-# Pass a string where ``wave`` expects an array, and both checkers should object. (They only read
-# ``plain_mistake``. Nothing calls it, nor the mistakes that follow.)
+# Pass a string where ``wave`` expects an array, and both checkers should object. They only read
+# ``plain_mistake``: nothing calls it, nor the mistakes that follow.
 JAX = "from jax import grad, jit, vmap"
 
 
@@ -76,10 +76,10 @@ for report in check(JAX, wave, plain_mistake).values():
 # %%
 # JAX's transformations lose the types
 # ------------------------------------
-# Now for the transformed functions. What is the type of ``jit(wave)``? To ask a checker, wrap an
-# expression in ``reveal_type``, and it reports the type that it has worked out. These are our
-# questions. (The function lacks imports of ``jit`` and the like. The checkers will get them from
-# ``check``, in two versions.)
+# Now for the transformed functions. What is the type of ``jit(wave)``? If you wrap an expression in
+# ``reveal_type``, a checker reports the type that it has worked out. Here are six such questions.
+# This function never runs either. It doesn't import ``jit``, ``grad`` and ``vmap``, because
+# ``check`` will add that import, once from JAX and once from the typed versions:
 from typing import reveal_type
 
 
@@ -161,14 +161,14 @@ def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
 #
 # Read the column *typed* again. With these functions, arguments keep their types, names and
 # defaults. A gradient has the type of the argument that you differentiate with respect to: an array
-# for an array, a dictionary for a dictionary, a pair for the first two of them. (With respect to
-# any other, it is ``Any``.) Only the name of that argument is lost, because JAX differentiates with
-# respect to positions. ``Jitted`` is a function that also has the methods of compiled functions,
-# such as ``lower``.
+# for an array, a dictionary for a dictionary, a pair for the first two arguments. With respect to
+# any other arguments, it is ``Any``. Only the name of that argument is lost, because JAX
+# differentiates with respect to positions. ``Jitted`` is a function that also has the methods of
+# compiled functions, such as ``lower``.
 #
 # Where a type is known, a mistake is found
 # -----------------------------------------
-# And the six mistakes? A checker can find those whose types it knows:
+# And the six mistakes? A checker can only find a mistake if it knows the types involved:
 caught = {
     (version, checker): {error.code.strip() for error in report.errors}
     for version, found in reports.items()
@@ -210,10 +210,9 @@ for compiled in jax.jit(wave), jit(wave):
     print(type(compiled).__name__, compiled.__wrapped__ is wave)
 
 # %%
-# So calls should take the same time. To see whether they do, time them on an array so small that a
-# call is mostly overhead. But how large must a difference be to mean anything? To find out, a
-# second ``jax.jit`` takes part as a control. It is the same as the first, so any difference that
-# the clock finds between these two is an error of the measurement.
+# So calls should take the same time. As a check, we time them on an array so small that a call is
+# mostly overhead. A second ``jax.jit`` takes part as a control: any difference between the two is
+# an error of the measurement.
 from jaxcap.experiments.typed_jit import CONTROL, PLAIN, TYPED_JIT
 from jaxcap.experiments.typed_jit import TYPED as WITH_TYPES
 
@@ -309,10 +308,10 @@ print(isinstance(slope, float), isinstance(slope, jax.Array))
 #
 # A limit isn't a type
 # --------------------
-# Training settings have limits, but to a type checker a momentum is just a ``float``, whether it is
-# 0.9 or 9. A class can state a limit beside the type, and check it when the program runs. The
+# To a type checker, a momentum is just a ``float``, whether it is 0.9 or 9. A class can state a
+# limit beside the type, and check it when the program runs. The
 # :doc:`training </tutorials/applications/mnist>` on this site keeps its settings in such a class,
-# made with `pydantic <https://docs.pydantic.dev>`__. This is one of them::
+# made with `pydantic <https://docs.pydantic.dev>`__. This is one of the settings::
 #
 #     momentum: float = Field(default=0.9, ge=0, le=1)
 #
@@ -343,9 +342,6 @@ for slip in {"lr": 0.1}, {"learning_rate": "fast"}, {"momentum": 9}:
         print("-", explain(error))
 
 # %%
-# With a dataclass, the checkers would find the same slips. But when the program runs, a dataclass
-# objects only to the wrong name, and takes any value of any type.
-#
 # Takeaway
 # --------
 made = len(made_lines)

@@ -76,18 +76,17 @@ except RuntimeError as error:
 # <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__ without donation, even
 # if it reaches them only as global variables. In return, they come with `restrictions
 # <https://docs.jax.dev/en/latest/101/state.html#ref-restrictions>`__: for instance, a compiled
-# function can't return one. :func:`jax.new_ref <jax.ref.new_ref>` makes a ref:
-total = jax.new_ref(jnp.zeros(()))
+# function can't return one. Make a ref of a million numbers, and count the new bytes again:
+numbers = jax.new_ref(jnp.zeros(1_000_000))
 
 
 @jax.jit
-def add_to_total(value):
-    total[...] += value
+def change_ref(i, value):
+    numbers[i] = value
 
 
-add_to_total(2.0)
-add_to_total(3.0)
-print(total[...])
+change_ref(1, 7.0)
+print(numbers[:3], f"{new_bytes(change_ref, 1, 7.0):,}")
 
 # %%
 # The time of a copy grows with the array
@@ -123,8 +122,8 @@ _ = figures.scaling(
 # small array takes less time than starting a call. JAX's flat lines show the price of that call,
 # which NumPy's assignment doesn't pay, and which :doc:`another page
 # </tutorials/performance/dispatch_overhead>` takes apart. The update that isn't compiled pays it
-# several times: it works out its index in Python, and runs small programs for that before the one
-# that copies.
+# several times: it prepares its index and its value in Python, and runs small programs for both
+# before the one that copies.
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 donation_pays = claim(
@@ -174,8 +173,9 @@ subject = " and ".join(heavy) or "None of the loops"
 holding_two = f"{subject} {'need' if len(heavy) > 1 else 'needs'}"
 
 # %%
-# :measured:`holding_two` twice the bytes of ``x``. With twice the bytes, a loop holds two arrays,
-# so the guarantee didn't cover it. Whether it also copies in each step, only its time can show.
+# :measured:`holding_two` twice the bytes of ``x``. Twice the bytes means that a loop holds two
+# arrays, so the guarantee didn't cover it. Does the loop also copy one into the other in each step?
+# The plan doesn't say, but its time will.
 #
 # ``swap_in_turn`` shows why a compiler might want a second array. Its first update makes a new
 # array, but the second needs ``x[i]`` from the *old* one. Keeping that one number would be enough,
@@ -232,7 +232,8 @@ slowest_time, newest_time = times[slowest].short, times[releases.newest].short
 # the newest release, it needs :measured:`newest_time`. Users of 0.11.1 found that `each step
 # rewrote the whole array <https://github.com/jax-ml/jax/issues/40101>`__. Their programs still gave
 # the right results, and the copying took place inside a kernel, where no plan of the memory lists
-# it. So only their speed gave it away.
+# it. So only their speed gave it away. If a loop of updates matters to you, time it again after
+# each upgrade.
 #
 # Takeaway
 # --------
@@ -240,10 +241,10 @@ donation = donation_pays.estimate
 single_update = single_update_pays.estimate
 
 # %%
-# Without ``jit``, an update copies the array. With it, the update can write in place if the
-# function made the array itself or you donated it, and if nothing in the compiler's program needs
-# the old array after the write. So donate the arrays that you replace. And if one change reads what
-# another overwrites, as in a swap, make both in a single update, above all in a loop.
+# Without ``jit``, an update copies the array. In a compiled function, an update can write in place
+# if the function made the array itself or you donated it, and if nothing in the compiler's program
+# needs the old array after the write. So donate the arrays that you replace. And if one change
+# reads what another overwrites, as in a swap, make both in a single update, above all in a loop.
 #
 # For the largest array here, donating was :measured:`donation than keeping it`, and one update for
 # each swap was :measured:`single_update than two`. ``memory_analysis`` shows a second array before
