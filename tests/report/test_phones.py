@@ -78,6 +78,14 @@ def test_last_number_stays_inside_where_another_width_would_choose_others() -> N
     assert ticks[-1].label1.get_window_extent().x1 <= figure.bbox.x1
 
 
+def test_an_axis_keeps_its_numbers_beside_a_hidden_one_that_shares_it() -> None:
+    figure, (axes, hidden) = plt.subplots(1, 2, sharex=True, figsize=(6.0, 3.0))
+    axes.plot([0, 4])
+    hidden.set_visible(False)
+    drawn(figure)
+    assert all(label.get_text() for label in axes.get_xticklabels())
+
+
 def test_name_of_an_axis_stays_inside() -> None:
     figure, (_, axes) = plt.subplots(1, 2, figsize=(6.0, 3.0))
     axes.set_xlabel("time of a call until its result is there")

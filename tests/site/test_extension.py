@@ -37,6 +37,7 @@ from jaxcap.results import Result, ResultsError
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import DeviceResults, Recording
+from jaxcap.results.statistics import Estimate
 
 SCRIPTS = [f"/home/me/gallery/performance/jaxcap/docs/../gallery/{name}.py" for name in TUTORIALS]
 EQUATIONS = r"""
@@ -313,11 +314,13 @@ def test_variants_are_compared_with_one_that_was_measured_as_they_were() -> None
     assert not list(experiments._comparisons(DeviceResults(CPU, "CPU", "today", apart)))
 
 
-def test_a_roofline_says_how_many_calls_each_bottleneck_limits() -> None:
-    limits = ["launch", "memory", "launch", "neither"]
-    expected = "Memory limits 1 of 4 calls, their start 2, something else 1"
-    assert rooflines._finding(limits) == expected
-    assert rooflines._finding(["neither"] * 2) == "Something else limits 2 of 2 calls"
+def test_a_roofline_says_how_many_calls_come_near_their_limit() -> None:
+    shares = [Estimate.from_runs([[share]]) for share in (0.49, 0.5, 1.1, 0.02)]
+    assert rooflines._finding(shares).startswith("2 of 4 calls reach at least half of their limit")
+
+
+def test_each_bottleneck_has_a_title() -> None:
+    assert rooflines.TITLES.keys() == rooflines.REASONS.keys()
 
 
 def test_shares_beyond_a_roof_are_counted_and_explained() -> None:

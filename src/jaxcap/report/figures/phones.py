@@ -32,7 +32,7 @@ def fit_phone(figure: Figure) -> None:
     added = sum(_wrap(text, inches) for text, inches in _titles(figure))
     figure.set_size_inches(PHONE_WIDTH, figure.get_figheight() + added)
     figure.draw_without_rendering()  # lays it out
-    for axes in figure.axes:
+    for axes in filter(Axes.get_visible, figure.axes):  # others don't know their numbers
         _keep_inside(axes.xaxis.label, figure)
         for title in _titles_of(axes):
             _keep_inside(title, figure)

@@ -152,13 +152,13 @@ def _named(ceilings: Ceilings, points: Sequence[_Point], rates: Collection[float
 
 def _in_panels(ceilings: Ceilings, points: Sequence[_Point], rates: Collection[float]) -> Figure:
     """Draw a panel for each group, in which the others are grey."""
-    groups = sorted({point.group for point in points}) or [""]
+    groups = list(dict.fromkeys(point.group for point in points)) or [""]
     rows = -(-len(groups) // 2)
     figure = plt.figure(figsize=(6.0, 1.6 + 1.75 * rows))
     below = cast(SubFigure, figure.subfigures())
     grid = below.subplots(rows, 2, sharex=True, sharey=True, squeeze=False)
     for unused in grid.flat[len(groups) :]:
-        unused.set_visible(False)
+        unused.remove()
     for axes, group in zip(grid.flat, groups, strict=False):
         _draw_roof(axes, ceilings, points, rates, most_ticks=4)
         for own, look in ((False, GREY_POINT), (True, OWN_POINT)):
@@ -166,6 +166,8 @@ def _in_panels(ceilings: Ceilings, points: Sequence[_Point], rates: Collection[f
             axes.plot([p.intensity for p in chosen], [p.rate for p in chosen], "o", **look)
         axes.set_title(escape_math(group), fontsize=10.5)
         axes.tick_params(labelsize=10.5)
+    for lowest in grid.flat[max(len(groups) - 2, 0) : len(groups)]:  # of each column
+        lowest.tick_params(labelbottom=True)
     below.supxlabel("operations for each byte moved", fontsize=12)
     below.supylabel("operations a second (higher is better)", fontsize=12)
     return figure

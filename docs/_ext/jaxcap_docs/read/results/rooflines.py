@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from html import escape
-from textwrap import fill
 from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.experiments import asynchronous, bits, catalogue, linear_algebra, mistakes
+from jaxcap.experiments import asynchronous, bits, linear_algebra, mistakes
 from jaxcap.experiments.ceilings import CEILINGS, TF32
 from jaxcap.report import figures
 from jaxcap.report.roofline import bottleneck, roofline_fraction
@@ -39,16 +38,14 @@ REASONS = {
     "together": "memory, arithmetic and start, added up",
     "neither": "none of these",
 }
-IN_SENTENCE = {
-    "memory": "memory",
-    "arithmetic": "arithmetic",
-    "launch": "their start",
-    "sines": "sines",
-    "transfer": "a transfer",
-    "fixed": "fixed costs",
-    "way": "their way of computing",
-    "together": "several of these together",
-    "neither": "something else",
+# Above a panel, which is narrow.
+TITLES = {
+    **REASONS,
+    "sines": "sines, cosines",
+    "transfer": "sending NumPy's arrays",
+    "fixed": "what doesn't grow",
+    "way": "way of computing",
+    "together": "several added up",
 }
 # The variants of these do different work, so they are no rivals.
 DIFFERENT_WORK = {asynchronous.ASYNCHRONOUS.name}
@@ -106,9 +103,13 @@ class Rooflines(SphinxDirective):
         left_out: Sequence[str],
         rates: Sequence[float],
     ) -> Iterator[nodes.Node]:
-        costs = [(kernel.result, kernel.cost) for kernel in kernels]
         dtypes = {kernel.result.key: kernel.dtype for kernel in kernels}
         limits = [_limit(kernel, ceilings, kernels) for kernel in kernels]
+        # The panels are in the order of the tables.
+        ordered = sorted(zip(limits, kernels, strict=True), key=lambda p: [*REASONS].index(p[0]))
+        costs = [(kernel.result, kernel.cost) for _, kernel in ordered]
+        counts = Counter(limits)
+        titles = {k.result.key: f"{TITLES[limit]} ({counts[limit]})" for limit, k in ordered}
         shares = [
             roofline_fraction(result, ceilings, dtype=dtype, cost=cost)
             for result, cost, dtype, *_ in kernels
@@ -117,9 +118,9 @@ class Rooflines(SphinxDirective):
             ceilings,
             costs,
             title=title,
-            label=_title,
+            label=lambda result: titles[result.key],
             dtype=lambda result: dtypes[result.key],
-            finding=_finding(limits),
+            finding=_finding(shares),
             rates=rates,
         )
         yield nodes.rubric("", title)
@@ -173,13 +174,6 @@ def _differ_in_size(one: Result, other: Result) -> bool:
     return len(different) == 1 and isinstance(different[0], (int, float))
 
 
-def _title(result: Result) -> str:
-    """Return the title of a result's experiment, or its name if this build doesn't know it."""
-    known = catalogue()
-    name = result.experiment
-    return fill(known[name].title if name in known else name, 28)
-
-
 def _costed(result: Result, ceilings: Ceilings) -> CostedResult:
     """Find the cost of a call and its type of numbers, which has no roof if it can't be told."""
     if result.experiment == linear_algebra.LINEAR_ALGEBRA.name:
@@ -207,13 +201,10 @@ def _sines(result: Result) -> float:
     return SINES_OF_WAVE * float(result.parameters["size"]) if is_wave else 0.0
 
 
-def _finding(limits: Sequence[str]) -> str:
-    """Say how many calls each bottleneck limits."""
-    counts = Counter(limits)
-    first, *others = [limit for limit in IN_SENTENCE if counts[limit]] or ["neither"]
-    cause = IN_SENTENCE[first]
-    text = f"{cause[0].upper()}{cause[1:]} limits {counts[first]} of {len(limits)} calls"
-    return ", ".join([text, *(f"{IN_SENTENCE[limit]} {counts[limit]}" for limit in others)])
+def _finding(shares: Sequence[Estimate]) -> str:
+    """Say how many calls come near their limit."""
+    near = sum(share.value >= 0.5 for share in shares)
+    return f"{near} of {len(shares)} calls reach at least half of their limit. What limits each?"
 
 
 def _beyond(shares: Sequence[float]) -> list[str]:
