@@ -1,6 +1,7 @@
 // Turns the map of the releases into a table to walk through, by the pointer or by the arrow keys, when
-// a reader asks for it: thousands of cells take long to lay out. Names come from files: they only ever
-// become text.
+// a reader asks for it: thousands of cells take long to lay out. On a phone, which has no room for the
+// picture, that happens by itself as soon as the map comes into sight. Names come from files: they only
+// ever become text.
 "use strict";
 
 {
@@ -171,5 +172,11 @@
       map.hidden = !picture.hidden;
       button.textContent = picture.hidden ? CLOSE : OPEN;
     };
+    if (matchMedia("(max-width: 46em)").matches)
+      new IntersectionObserver((entries, observer) => {
+        if (!entries.some((entry) => entry.isIntersecting)) return;
+        observer.disconnect();
+        if (!view) button.click();
+      }).observe(box);
   }
 }

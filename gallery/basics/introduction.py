@@ -117,8 +117,8 @@ fast_wave = jax.jit(wave)
 float(abs(fast_wave(x) - wave(x)).max())
 
 # %%
-# A few units in the seventh decimal place are rounding. Is the compiled function also faster? Guess
-# before you read on: by what factor, on a hundred thousand numbers?
+# A few units in the seventh decimal place are no more than rounding. Is the compiled function also
+# faster? Guess before you read on: by what factor, on a hundred thousand numbers?
 #
 # A stopwatch alone would mislead you
 # -----------------------------------
@@ -150,8 +150,7 @@ jit_pays
 # So the compiled ``wave`` was :measured:`speedup than op by op`. Three things decide such a number:
 # calls from Python, trips through memory, and arithmetic. Compiling saves calls and trips, but
 # leaves most of the arithmetic. :doc:`The page on jit </tutorials/transformations/jit>` takes the
-# three apart. That page times ``wave`` again, at several sizes. Its factor may differ,
-# because a time also depends on what ran just before and on the state of the machine.
+# three apart, and times ``wave`` at several sizes.
 #
 # Takeaway
 # --------

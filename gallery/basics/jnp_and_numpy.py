@@ -177,16 +177,17 @@ print((jnp.ones(2, jnp.int32) + jnp.ones(2, jnp.float32)).dtype)
 # Lists have to be converted
 # --------------------------
 # NumPy's functions take a list wherever they take an array, and convert it without a word. JAX
-# could do that too, but converting a list one element at a time is so slow that JAX leaves the
-# decision to you:
+# could do that too. But if the list is an argument of a function that JAX traces, each element
+# becomes an input of its own, with operations that put it into the array. Long lists are slow that
+# way, so JAX leaves the decision to you:
 try:
     jnp.sum([1, 2, 3])
 except TypeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# Write ``jnp.sum(jnp.array([1, 2, 3]))`` instead. The conversion costs what it always did, but now
-# you see it, and you can do it once instead of in every call.
+# Write ``jnp.sum(jnp.array([1, 2, 3]))`` instead. Now you see the conversion, and you can move it
+# to where it happens only once, outside of the function that JAX traces.
 #
 # Shapes can't depend on values
 # -----------------------------
@@ -247,10 +248,7 @@ positives_of_three(x)
 # the result. For a CPU, it is a copy at most.
 #
 # How large is that price beside real work? Below, the product of two matrices is computed in three
-# ways, all in 32 bits. ``linalg.product`` is :func:`jax.numpy.matmul`. (Why not multiply a matrix
-# by its own transpose, as many benchmarks do? Because NumPy `recognises that product
-# <https://github.com/numpy/numpy/blob/main/numpy/_core/src/umath/matmul.c.src>`__ and computes only
-# half of it.)
+# ways, all in 32 bits. ``linalg.product`` is :func:`jax.numpy.matmul`.
 from jaxcap.experiments import product
 from jaxcap.report.source import Source
 
@@ -312,7 +310,7 @@ own_arrays_pay = claim(
 own_arrays_pay
 
 # %%
-# Handing over NumPy's arrays :measured:`handing_over`.
+# So handing over NumPy's arrays :measured:`handing_over`.
 #
 # Second, how does JAX do against NumPy?
 jax_is_faster = claim(
@@ -321,6 +319,9 @@ jax_is_faster = claim(
     speedup_of(product.JAX_ARRAYS, over=product.NUMPY, size=1000),
 )
 on_1000_rows = jax_is_faster.estimate
+few_rows = results.speedup(
+    product.NUMPY, over=product.JAX_ON_NUMPY, size=min(verdicts)
+)
 jax_is_faster
 
 # %%
@@ -328,7 +329,10 @@ jax_is_faster
 # CPU, neither library multiplies such matrices with code made from your Python. NumPy calls a BLAS
 # library, JAX the routines that come with its compiler, and both were tuned by hand. Which of them
 # suits a processor better depends on the processor, on the size, and on how many threads each uses.
-# If JAX uses a GPU, you are comparing two kinds of hardware.
+# If JAX uses a GPU, you are comparing two kinds of hardware. On the smallest matrices, NumPy was
+# :measured:`few_rows than JAX with NumPy's arrays`. That says little about NumPy's arithmetic,
+# because NumPy and JAX take turns here, and each has threads of its own. On a machine with few
+# cores, these get in each other's way, and NumPy by itself can be many times faster.
 #
 # Takeaway
 # --------
@@ -341,10 +345,10 @@ print("JAX instead of NumPy:", against_numpy)
 # %%
 # Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds,
 # mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
-# leave them on the device. How much that saves depends on how much work each call does. When we
-# multiplied square matrices, handing over NumPy's arrays :measured:`handing_over`. At the largest
-# size, JAX was :measured:`against_numpy than NumPy`. But single operations, as on this page, are
-# where the two are most alike: JAX's strength is what it does to whole functions.
+# leave them on the device, because each conversion for a GPU is a copy over the bus. On this page's
+# device, handing NumPy's arrays to a matrix product :measured:`handing_over`. At multiplying the
+# largest matrices, JAX was :measured:`against_numpy than NumPy`. Such a single operation says
+# little about JAX, whose strength is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

@@ -4,10 +4,10 @@ When is a result ready?
 
 A JAX function may return before it has computed anything, and what you hold then is a promise of
 the result. So Python and the device work side by side, and sometimes one of them waits for the
-other. Who waits when? The answer decides what a clock around a call measures, and what you can do
-about a program that is slow. We follow both through three kinds of work: a few large products,
-where Python runs ahead; results that Python needs at once; and a loop of many small calls, which
-may leave the device idle.
+other. When does each wait for the other? The answer decides what a clock around a call measures,
+and what you can do about a slow program. We let Python run ahead of a few large products, see what
+makes it stop, and give it something to do in the meantime. At the end come small calls, for which
+it may be the device that waits.
 """
 
 # %%
@@ -134,8 +134,8 @@ returned_early = ", ".join(early) or "none of them"
 uses
 
 # %%
-# In less than half of the time, these uses had returned: :measured:`returned_early`. Did you choose
-# the same? The last three of the five can't return early. ``block_until_ready`` waits by
+# These uses returned before half of their time had passed: :measured:`returned_early`. Did you
+# choose the same? The last three of the five can't return early. ``block_until_ready`` waits by
 # definition, and the other two need numbers. Even a single number is there only when the whole
 # product is. So a training loop that prints its loss makes Python wait in every step. Print every
 # hundredth loss instead, or one that is a few steps old.
@@ -197,10 +197,11 @@ figures.headline(figure, finding)
 # %%
 # In fresh processes, with a single product and a single read, reading meanwhile was
 # :measured:`lead than waiting first`. Two equal steps that overlap can take half the time at best.
-# A chain gains less, because its first read and its last product have nothing to overlap with: of
-# the figure's eight equal steps, five remain at best, not four. (The figure shows a single run of
-# each order.) Don't count on as much from a real disk: a sleep leaves the processor alone, while
-# reading and decoding need it.
+# In a chain, the first read and the last product have nothing to overlap with, so eight equal steps
+# would shrink to five, by a factor of 1.6. The factor in the figure was :measured:`in_chain`. It
+# needn't be 1.6, because the steps of the chain aren't quite equal, and each order ran only once.
+# Don't count on as much from a real disk: a sleep leaves the processor alone, while reading and
+# decoding need it.
 #
 # Small computations may run inside the call
 # ------------------------------------------
@@ -218,9 +219,9 @@ _ = figures.returns(by_size, x="size", xlabel="rows of the matrix")
 # Where the two lines meet, the result was there when the call returned. Where they part, the call
 # returned early, so a clock that stops at the lower line says nothing about the computation.
 #
-# On a CPU, the border depends on what XLA counted when it compiled the function. What decides is
-# the number of floating-point operations, or flops. XLA doesn't count a cosine as one: it counts
-# such functions separately, as *transcendentals*. Here is what it counts:
+# On a CPU, the border depends on how many floating-point operations, or flops, XLA counted when it
+# compiled the function. A cosine isn't a flop to XLA, which counts such functions separately, as
+# *transcendentals*:
 cosine = jax.jit(jnp.cos)
 for rows in sorted({result.parameters["size"] for result in by_size}):
     square = jnp.ones((rows, rows))
@@ -233,12 +234,11 @@ for rows in sorted({result.parameters["size"] for result in by_size}):
     print(f"cosine {of_cosine.get('flops', 0):.0f} flops")
 
 # %%
-# The border was at a thousand flops when we read XLA's source. A product with more is handed over.
-# (You may not see that in the figure where the product takes no longer than the hand-over: the call
-# returns just before the result is there.) A program that has no flops by this count passes for a
-# small computation on a CPU, however many cosines it takes. None of this is guaranteed, and the
-# next version of JAX may draw the border elsewhere. So even if a call has always waited so far,
-# don't rely on it. On a GPU, expect every compiled call to return early.
+# The border was at a thousand flops when we read XLA's source. A product with more is handed over,
+# although the figure can't show that where the product takes no longer than the hand-over. A
+# program without flops passes for a small computation, however many cosines it takes. The next
+# version of JAX may draw the border elsewhere, so even if a call has always waited so far, don't
+# rely on that. On a GPU, expect every compiled call to return early.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
 # false before you first use JAX, and every call on a single CPU device computes its result before
@@ -257,9 +257,10 @@ from jaxcap.kernels import random_model as model
 Source(model.my_model, model.looped, model.step, model.chained)
 
 # %%
-# Which costs such a loop more: waiting for each value, or making the calls? (*jit* is ``looped``
-# with the model compiled, *jit with split* compiles the whole ``step``, and *vmap* computes all
-# values at once, from other keys.) The clock stops when the last value is ready:
+# Which costs such a loop more: waiting for each value, or making the calls? In the figure, *jit* is
+# ``looped`` with the model compiled, *jit with split* compiles the whole ``step``, *scan* is
+# ``chained``, and *vmap* computes all values at once, from other keys. The clock stops when the
+# last value is ready:
 from jaxcap.experiments import awaiting
 
 loops_of_calls = awaiting.AWAITING.run(budget_s=0.05)
@@ -297,24 +298,26 @@ blamed = "the calls" if calls.value * waiting.value > 1 else "the waiting"
 
 # %%
 # Here, :measured:`blamed` cost more. The loop that waits for each value was
-# :measured:`waiting than the loop that doesn't`. With the split of the keys in the compiled call,
-# which spares Python calls of its own, the loop was :measured:`split than without`. Moved into one
-# compiled call as a whole, it was :measured:`scan than with a call for each step`. On a CPU, there
-# may be little to wait for, because a computation as small as this model can run inside its call.
-# On a GPU, waiting may matter more.
+# :measured:`waiting than the loop that doesn't`. With the split of the keys compiled together with
+# the model, Python makes a single call in each step, and that loop was
+# :measured:`split than the one that splits outside`. With the whole loop compiled, Python makes a
+# single call in all, and that was :measured:`scan than a compiled call for each step`. On a CPU,
+# there may be little to wait for, because a computation as small as this model can run inside its
+# call. On a GPU, waiting may matter more.
 #
 # Takeaway
 # --------
 last = ahead.calls[-1]
 returned_after = f"{100 * last.returned_s / last.ready_s:.2g}%"
+in_chain = f"{waited / lapped:.2g}"
 
 # %%
 # A JAX call returns a promise: in a chain of six products, the last call had returned after
 # :measured:`returned_after` of the time that all results took. So wait for the result before you
 # read a clock. Otherwise, wait only when you need the numbers: doing something else in the meantime
 # was :measured:`lead than waiting first`. If a loop of small calls is slow, don't blame the waiting
-# yet: compile the whole loop into one call, and measure that. Here, it was
-# :measured:`scan than a loop of calls`.
+# yet: compile the whole loop into one call, and measure that. On this page, one call was
+# :measured:`scan than a loop of compiled calls`.
 #
 # Now try :doc:`exercise 3 </exercises/3_jit>`, which has you fix a stopwatch and a loop that waits
 # too often. Next:

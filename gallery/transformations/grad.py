@@ -57,12 +57,13 @@ from jaxcap.kernels.elementwise import wave
 jax.make_jaxpr(jax.grad(wave))(3.0)
 
 # %%
-# Each operation brings its derivative: ``cos a`` goes with ``sin a``, the negated ``sin f`` with
-# ``cos f`` (times the 2 inside the cosine), and 0.2 with ``mul 0.2 a``. ``add_any`` adds up the
-# three. The record also computes the value of ``wave``, and then drops it: the line that begins
-# with an underscore is the last addition. Often you want the value as well, to see whether an
-# optimiser makes progress, and :func:`jax.value_and_grad` gives you both. Ask for them together,
-# because a compiled program then computes only once what they have in common:
+# Each of the three terms brings its derivative: ``sin a`` brings ``cos a``, ``mul 0.2 a`` brings
+# 0.2, and ``cos f`` brings ``sin f``, which is then negated and multiplied by the 2 inside the
+# cosine. The two lines with ``add_any`` add up the three derivatives. The record also computes the
+# value of ``wave``, and then drops it, in the line that begins with an underscore. Often you want
+# the value as well, to see whether an optimiser makes progress, and :func:`jax.value_and_grad`
+# gives you both. Ask for them together, because a compiled program then computes only once what
+# they have in common:
 value, slope_at_3 = jax.value_and_grad(wave)(3.0)
 print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 
@@ -105,23 +106,22 @@ jax.grad(error_and_prediction, has_aux=True)(params, 3.0, 5.0)
 # ---------------------
 # ``grad`` goes backwards, from one result to all of its inputs. That is why one backward pass is
 # enough for a loss, however many parameters it has. :func:`jax.jvp` goes forwards, from one
-# direction in the inputs to all results. Give it a point and a direction, and it returns the value
-# and the slope along that direction:
+# direction in the inputs to all results, which suits a function with few inputs and many results.
+# Give ``jvp`` a point and a direction, and it returns the value and the slope along that direction:
 jax.jvp(wave, (3.0,), (1.0,))
 
 # %%
 # Up to rounding, the slope is the one that ``grad`` found, reached from the other end.
 #
-# What about a function that has several results? :func:`jax.vjp` returns the results, together with
-# a function that goes backwards from them. You give that function a weight for each result. Here,
-# all three results of a cumulative sum weigh the same, and the first number counts three times,
-# because it is a part of each:
+# To go backwards from several results, use :func:`jax.vjp`. It returns the results, together with a
+# function that takes a weight for each. Here, all three results of a cumulative sum weigh the same,
+# and the first number counts three times, because it is a part of each:
 sums, backwards = jax.vjp(jnp.cumsum, jnp.array([1.0, 2.0, 3.0]))
 backwards(jnp.ones(3))
 
 # %%
-# For second derivatives, :func:`jax.hessian` applies forward differentiation to the backward pass,
-# and returns all of them:
+# For all second derivatives, :func:`jax.hessian` applies forward differentiation to the backward
+# pass. Use it for few parameters, because a thousand have a million second derivatives:
 second = jax.hessian(squared_error, argnums=(0, 1))(2.0, 1.0, 3.0, 5.0)
 jax.tree.map(float, second)
 
@@ -274,9 +274,8 @@ for name, (function, place) in kinks.items():
 # learn through it.
 #
 # If a rule doesn't suit you, change it. :func:`jax.lax.stop_gradient` makes ``grad`` treat a part
-# of a formula as a constant, and :func:`jax.custom_jvp` lets you write the rule yourself. (A rule
-# for ``defjvps`` takes the tangent, the answer and the arguments.) Both of these functions round,
-# and pretend to ``grad`` that they don't:
+# of a formula as a constant, and :func:`jax.custom_jvp` lets you write the rule yourself. Both of
+# these functions round, and pretend to ``grad`` that they don't:
 def rounded(x):
     return x + jax.lax.stop_gradient(jnp.round(x) - x)
 
@@ -319,6 +318,7 @@ def safe_root_or_zero(x):
 
 print("slope", jax.grad(safe_root_or_zero)(0.0))
 
+
 # %%
 # A value that overflows on the way does the same: the slope of ``1 / (1 + jnp.exp(-x))`` at -100 is
 # NaN, because the exponential is infinite. :func:`jax.nn.sigmoid` has a rule of its own against
@@ -328,14 +328,20 @@ print("slope", jax.grad(safe_root_or_zero)(0.0))
 # gradient of the distance of a point from itself. JAX's documentation `explains it as well
 # <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__. To find out
 # where a NaN comes from, set ``jax_debug_nans`` to true.
+#
+# Where nearly equal terms cancel, the slope isn't NaN, but wrong. Here is one function, written in
+# two ways. Only the second slope is right, because the first is a difference of two numbers that
+# agree in nearly all of their digits:
+print(jax.grad(lambda x: jnp.sqrt(x + 1) - jnp.sqrt(x))(1e7))
+print(jax.grad(lambda x: 1 / (jnp.sqrt(x + 1) + jnp.sqrt(x)))(1e7))
 
 # %%
 # Takeaway
 # --------
 # ``grad`` applies the chain rule to the operations that your function performs, so it adds no error
 # of its own but rounding. Three things can spoil a gradient: an operation that isn't smooth, as at
-# a kink, a jump or an infinite slope; an intermediate result that overflows or underflows; and
-# nearly equal terms that cancel.
+# a kink, a jump or an infinite slope; an intermediate result that overflows; and nearly equal terms
+# that cancel.
 #
 # To check a gradient, use central differences in 64 bits, with a step near the cube root of machine
 # epsilon: about :measured:`rule_of_thumb` for x near 1. On this page, with the best step for each

@@ -4,9 +4,10 @@ Which arguments must be static?
 
 Some arguments are numbers to compute with. Others decide *what* is computed: how often a loop runs,
 which branch is taken, how large an array is. If Python code depends on such an argument, Python has
-to know it while JAX traces the function. This page shows the errors that you get, and your two ways
-out: make the argument static, and compile again for each new value, or leave it traced, and move
-the loop or the branch into the program. Only shapes, axes and the like have to be known beforehand.
+to know it while JAX traces the function. This page shows the errors that you get, and two ways out.
+You can make the argument *static*: then Python knows its value, but JAX compiles again for each new
+one. Or you can leave the argument *traced*, and move the loop or the branch into the compiled
+program, which works for everything but shapes, axes and the like.
 """
 
 
@@ -101,10 +102,10 @@ print(leaky_where(-2.0), leaky_cond(-2.0))
 # %%
 # A static argument keeps its value
 # ---------------------------------
-# Shapes can't be chosen inside a program, so they need another remedy, which also helps our loop.
-# The message about shapes hints at it: make the argument *static*. JAX doesn't replace a static
-# argument with a tracer, so the function sees its value while it is traced. You name the argument
-# by its position or, more safely, by its name:
+# ``where`` and ``cond`` can't choose a shape. Shapes need another remedy, which helps our loop as
+# well. The message about shapes hints at that remedy: make the argument *static*. JAX doesn't
+# replace a static argument with a tracer, so the function sees its value while it is traced. You
+# name the argument by its position or, more safely, by its name:
 jax.jit(empty_loop, static_argnums=1)(14, 1_000_000)
 
 
@@ -315,8 +316,9 @@ new_in_calls = int(float(f"{ratio:.1e}"))  # no more than two digits are known
 
 # %%
 # With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
-# :measured:`first_rolled` with ``fori_loop``. Even with a single step, a new static value compiles
-# again, and that call took as long as :measured:`new_in_calls` calls with one already compiled.
+# :measured:`first_rolled` with ``fori_loop``. Every new static value compiles: even where the loop
+# had a single step, the first call took as long as :measured:`new_in_calls` later calls with the
+# same value.
 #
 # Later calls are harder to guess. The compiler sees all steps of the unrolled program at once, and
 # there is no loop left to run:
@@ -412,15 +414,13 @@ figures.label_ends(axes)
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# A line jumps where a new length is compiled. How long do the compilations take in all?
+# A line jumps where a new length is compiled. In fresh processes, the first pass through the stream
+# took :measured:`first_exact` with exact lengths, and :measured:`first_padded` padded. Once every
+# length has been seen, there is no compilation left to save, but NumPy still copies each array to
+# pad it:
 stream = measured.select(of=experiments.MEANS)
 first_exact = stream.only(experiments.EXACT).first_call
 first_padded = stream.only(experiments.PADDED).first_call
-
-# %%
-# In fresh processes, the first pass through the stream took :measured:`first_exact` with exact
-# lengths, and :measured:`first_padded` padded. Once every length has been seen, there is no
-# compilation left to save, but NumPy still copies each array to pad it:
 padding_costs = claim(
     "padding slows down a stream whose lengths have all been seen",
     stream,
@@ -436,15 +436,15 @@ padding_costs
 # --------
 # Make an argument static, or fill it in beforehand, if it decides what the program is: a shape, an
 # axis, or a switch between two methods. Leave it traced if it is a number to compute with. Avoid
-# changing static values often. Even for a loop of a single step, the first call with a new value
-# took as long as :measured:`new_in_calls` calls with one already compiled.
+# changing static values often, because every new value compiles: even where a loop had a single
+# step, the first call took as long as :measured:`new_in_calls` later calls with the same value.
 #
 # Often you needn't make an argument static at all. What does it decide?
 #
 # - A shape, an axis, or a method chosen by a string: make it static.
 # - The number of steps: let ``fori_loop`` or ``while_loop`` take it.
 # - A branch: choose with ``where`` or ``cond``.
-# - The lengths of arrays, if they keep changing: pad them to a few. Here, padding took
+# - The lengths of arrays, if they keep changing: pad them to a few. For twenty arrays, padding took
 #   :measured:`compiled_padded` compilations instead of :measured:`compiled_exact`.
 #
 # Try it yourself in :doc:`exercise 4 </exercises/4_static_arguments>`. Next:

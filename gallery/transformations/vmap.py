@@ -143,8 +143,7 @@ print(jax.eval_shape(gradients, weights, features, labels).shape)
 
 # %%
 # A result that depends on nothing mapped is the same for all examples, and ``out_axes=None``
-# returns it once. (JAX refuses if the result was computed from a mapped argument, even if only as
-# ``0 * label``.)
+# returns it once.
 def length(weights, _):
     return jnp.linalg.norm(weights)
 
@@ -245,11 +244,10 @@ for name, program in programs.items():
 # What do you save, and over what?
 # --------------------------------
 # Now for the clock. Each example now has 64 features, the batches grow, and everything is compiled.
-# The Python loop calls a compiled function for each example. ``vmap`` differs from that loop in two
-# ways: it makes a single call, and each of its operations takes the whole batch. To tell the two
-# apart, we add a version that has only the first. It compiles the loop as well, with
-# :func:`jax.lax.map`, so that the loop runs on the device but still takes one example after
-# another:
+# The Python loop calls a compiled function for each example. ``vmap`` saves twice over that loop:
+# it makes one call instead of one for each example, and each of its operations takes the whole
+# batch. Which saving matters more? To find out, we add a *compiled loop*: :func:`jax.lax.map` makes
+# a single call, too, but still takes one example after another:
 Source(batching.losses_by_loop, batching.logistic_losses_in_turn)
 
 # %%
@@ -310,16 +308,11 @@ vmap_costs_little = claim(
 vmap_costs_little
 
 # %%
-# Which of the two differences between ``vmap`` and the Python loop matters more? Here, it is
-# :measured:`matters_more`. With a thousand examples, the loop inside the program was
-# :measured:`to_compiled than the loop in Python`, and what separates these two loops is calls.
-# ``vmap`` was :measured:`to_batched than the compiled loop`, and
+# Which saving of ``vmap`` matters more? Here, it is :measured:`matters_more`. With a thousand
+# examples, the compiled loop was :measured:`to_compiled than the Python loop`, and what separates
+# these two loops is calls. ``vmap`` was :measured:`to_batched than the compiled loop`, and
 # :measured:`against_hand than batching by hand`. So when somebody tells you how much faster
 # ``vmap`` is, ask: faster than what?
-#
-# (On a CPU, the compiled loop may :doc:`run inside the call
-# </tutorials/transformations/asynchronous_dispatch>`, because XLA counts the body of a loop only
-# once. A batch of this size is handed to another thread, which takes time.)
 #
 # Takeaway
 # --------

@@ -213,6 +213,16 @@ def test_map_is_walked_by_the_keyboard(small_site: Path, browser: Browser) -> No
     page.close()
 
 
+def test_map_on_a_phone_is_the_one_to_walk_through(small_site: Path, browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto((small_site / f"{INDEX}.html").as_uri())
+    page.locator(".jaxcap-releases").scroll_into_view_if_needed()
+    expect(page.locator("table[role=grid]")).to_be_visible()
+    expect(page.locator(".jaxcap-releases-static")).to_be_hidden()
+    context.close()
+
+
 def test_map_can_be_seen_without_scripts(small_site: Path, browser: Browser) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
