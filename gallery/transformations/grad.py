@@ -204,15 +204,13 @@ for name, off in errors.items():
     best = off.argmin()
     (line,) = plt.loglog(steps, off, label=name)
     plt.loglog(steps[best], off[best], "o", color=line.get_color())
-plt.text(1e-13, 1e-7, "rounding")
-plt.text(steps[0], 1e-9, "truncation", ha="right")
 plt.xlabel("step")
 plt.ylabel("distance from grad\n(lower is better)")
 in_64, in_32 = (
     f"{errors[f'central, {bits} bits'].min():.0e}" for bits in (64, 32)
 )
 finding = f"At best, a difference is off by {in_64} in 64 bits, {in_32} in 32"
-subject = "Difference quotients, best steps marked"
+subject = "Best steps marked: rounding to the left, truncation to the right"
 figures.headline(plt.gcf(), finding, subject)
 figures.label_ends(plt.gca())
 

@@ -193,16 +193,16 @@ print(found.shape, "largest difference:", float(abs(found - by_hand).max()))
 # %%
 import matplotlib.pyplot as plt
 
-_, (left, right) = plt.subplots(1, 2, figsize=(6, 3))
-left.plot(*spiral.T, ".-", linewidth=0.8)
-left.set_aspect("equal")
-left.set_title("Points on a spiral")
-left.set(xlabel="x", ylabel="y")
-picture = right.imshow(found, origin="lower")
-right.set_title("Distance of each pair")
-right.set(xlabel="point", ylabel="point")
-right.grid(visible=False)
-_ = plt.colorbar(picture, ax=right, shrink=0.8)
+_, (top, bottom) = plt.subplots(2, figsize=(4.5, 6.4))
+top.plot(*spiral.T, ".-", linewidth=0.8)
+top.set_aspect("equal")
+top.set_title("Points on a spiral")
+top.set(xlabel="x", ylabel="y")
+picture = bottom.imshow(found, origin="lower")
+bottom.set_title("Distance of each pair")
+bottom.set(xlabel="point", ylabel="point")
+bottom.grid(visible=False)
+_ = plt.colorbar(picture, ax=bottom)
 
 # sphinx_gallery_thumbnail_number = 2
 
