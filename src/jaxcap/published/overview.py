@@ -11,7 +11,17 @@ from jaxcap.published.assessments import FACTOR, Assessment, Conclusion, format_
 from jaxcap.published.recomputations import DIGITS
 from jaxcap.published.values import DOCUMENTS, PublishedValue
 from jaxcap.report import figures
+from jaxcap.report.figures import style
 from jaxcap.results.tables import Table
+
+# Blue is faster and orange slower, as on the pages of releases.
+COLOURS = {
+    Conclusion.REPRODUCED: style.GREEN,
+    Conclusion.FASTER_LIBRARY: style.BLUE,
+    Conclusion.SLOWER_LIBRARY: style.ORANGE,
+    Conclusion.OTHER_DEVICE: style.GREY,
+    Conclusion.MISTAKE: style.PINK,
+}
 
 
 def chart(assessments: Sequence[Assessment]) -> Figure:
@@ -29,8 +39,8 @@ def chart(assessments: Sequence[Assessment]) -> Figure:
     return figures.scatter(
         [_group(conclusion, assessments) for conclusion in Conclusion],
         factor=FACTOR,
-        xlabel="published time of a call (lower is better)",
-        ylabel="our time of a call (lower is better)",
+        xlabel="published time of a call",
+        ylabel="our time of a call",
         finding=finding,
         subject=f"The {drawn} of them that are times we could measure",
     )
@@ -48,10 +58,11 @@ def _group(conclusion: Conclusion, assessments: Iterable[Assessment]) -> figures
     xs = [published_s for published_s, _ in measured]
     ys = [replication.correct_time.value for _, replication in measured]
     if conclusion is not Conclusion.MISTAKE:
-        return figures.Group(label, xs, ys, series=series)
+        return figures.Group(label, xs, ys, color=COLOURS.get(conclusion, ""), series=series)
     mistaken = [replication.mistaken_time.value for _, replication in measured]
     other_label = f"with the mistake ({len(mistaken)})"
-    return figures.Group(label, xs, ys, mistaken, other_label, series)
+    color = COLOURS[conclusion]
+    return figures.Group(label, xs, ys, mistaken, other_label, color, series)
 
 
 def series_id(conclusion: Conclusion) -> str:

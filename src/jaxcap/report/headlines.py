@@ -102,9 +102,7 @@ class Overtaking:
 
     def draw(self) -> Figure:
         """Draw a line for each variant, named at its end, and mark where one overtakes."""
-        series, last = self._series, self._last
-        colours = figures.palette(self._named.values())
-        texts = {name: f"{name}\n{e.short}" if e.is_settled else name for name, e in last.items()}
+        series, colours = self._series, figures.palette(self._named.values())
         with plt.rc_context(STYLE):
             figure, axes = plt.subplots()
             draw_series(axes, series, {name: colours[v] for name, v in self._named.items()})
@@ -115,7 +113,7 @@ class Overtaking:
             axes.set_title(figures.TIME, fontsize=STYLE["font.size"])
             if self.start and self.start > self.sizes[0] and self.at_largest.is_settled:
                 _mark_start(axes, self.start, self.names[0])
-            figures.label_ends(axes, texts)
+            figures.label_ends(axes)
             figure.set_label(f"{self.finding}.{self._times_in_words()}")
         return figure
 

@@ -33,6 +33,8 @@ class Group:
         Other seconds for each of ``xs``, drawn as hollow markers; empty if there are none.
     other_label
         The entry of the hollow markers in the legend.
+    color
+        Of the points; by default, the next of the style's.
     series
         Identifies the group in a vector graphic, where each part is named so, with a dot and a number.
     """
@@ -42,6 +44,7 @@ class Group:
     ys: Sequence[float]
     other_ys: Sequence[float] = ()
     other_label: str = ""
+    color: str = ""
     series: str = ""
 
 
@@ -61,9 +64,10 @@ def scatter(
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(6.0, 5.6))
         styles = zip(cycle(COLOURS), cycle(MARKERS), strict=False)
-        for group, (colour, marker) in zip(groups, styles, strict=False):
+        for group, (next_colour, marker) in zip(groups, styles, strict=False):
             if not group.xs:  # whose colour stays its own
                 continue
+            colour = group.color or next_colour
             drawn: list[Artist] = []
             drawn += axes.loglog(group.xs, group.ys, marker, color=colour, label=group.label)
             if group.other_label:

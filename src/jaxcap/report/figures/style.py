@@ -108,7 +108,7 @@ VARIANTS = {
     "wave": BROWN,
     "add": GREY,
     # Times of the same call.
-    "wrong": ORANGE,
+    "wrong": PINK,
     "right": GREEN,
     "wait, then read": GREEN,
     "read meanwhile": ORANGE,
