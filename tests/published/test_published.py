@@ -126,7 +126,8 @@ def test_all_that_can_be_measured_is_reproduced_where_we_measure_the_same() -> N
 
 
 # One value each, and the same value with another measurement.
-NOT_WAITING = VALUES["014"]  # 33.9 µs a call; it has no reference
+NOT_WAITING = VALUES["013"]  # 58.1 ms a call; it has no reference
+FLAT = VALUES["010"]  # 34.5 µs a call, as for a hundredth and for ten times as many numbers
 REWRAPPED = VALUES["078"]  # 260 µs; its reference is 079
 COMPILING = VALUES["045"]  # 9.87 ms a call in ten
 LOOPED = next(value for value in VALUES.values() if "loops over scalars" in value.mistakes)
@@ -148,11 +149,11 @@ def reference(value: PublishedValue, times: float, place: int = 0) -> Result:
 @pytest.mark.parametrize(
     ("value", "results", "conclusion"),
     [
-        (NOT_WAITING, [result(NOT_WAITING, 50e-6, dispatch_s=10e-6)], Conclusion.REPRODUCED),
-        (NOT_WAITING, [result(NOT_WAITING, 20e-3, dispatch_s=10e-6)], Conclusion.MISTAKE),
-        (NOT_WAITING, [result(NOT_WAITING, 20e-3, dispatch_s=19e-3)], Conclusion.OTHER_DEVICE),
+        (NOT_WAITING, [result(NOT_WAITING, 86e-3, dispatch_s=17e-3)], Conclusion.REPRODUCED),
+        (NOT_WAITING, [result(NOT_WAITING, 34.0, dispatch_s=17e-3)], Conclusion.MISTAKE),
+        (NOT_WAITING, [result(NOT_WAITING, 34.0, dispatch_s=32.0)], Conclusion.OTHER_DEVICE),
         # The mistake would have to yield about that number, not a tenth of it.
-        (NOT_WAITING, [result(NOT_WAITING, 75e-6, dispatch_s=3e-6)], Conclusion.OTHER_DEVICE),
+        (NOT_WAITING, [result(NOT_WAITING, 129e-3, dispatch_s=5e-3)], Conclusion.OTHER_DEVICE),
         (SIMPLE, [result(SIMPLE, 9e-6, dispatch_s=8e-6)], Conclusion.OTHER_DEVICE),
         (
             SIMPLE,
@@ -290,11 +291,25 @@ def test_the_library_differs_only_where_all_references_are_near() -> None:
     assert conclusion_about(SEVERAL, fast, *near, far) is Conclusion.OTHER_DEVICE
 
 
+@pytest.mark.parametrize(
+    ("largest_s", "conclusion"), [(30e-3, Conclusion.MISTAKE), (3e-3, Conclusion.OTHER_DEVICE)]
+)
+def test_the_same_time_for_far_more_work_shows_that_nobody_waited(
+    largest_s: float, conclusion: Conclusion
+) -> None:
+    sizes = {"002": 0.2e-3, FLAT.number: 2e-3, "014": largest_s}
+    measured = [result(VALUES[n], s, dispatch_s=0.95 * s) for n, s in sizes.items()]
+    assessment = assess(FLAT, [recording(*measured)])
+    assert assessment.conclusion is conclusion
+    if conclusion is Conclusion.MISTAKE:
+        assert "numbers, the published times only range from 33.9" in assessment.reason
+
+
 def test_a_reference_that_we_lack_is_told_from_one_that_was_never_published() -> None:
     slower = result(SIMPLE, times(SIMPLE, 10))
     for value, lacks in (
         (SIMPLE, "but we have none of our own"),
-        (replaced(SIMPLE.number, reference_numbers=()), "Nothing else was published"),
+        (replaced(SIMPLE.number, reference_numbers=()), "No time of NumPy was published"),
     ):
         assert lacks in assess(value, [recording(slower)]).reason
 
@@ -374,7 +389,7 @@ def test_the_mistake_named_is_the_one_that_changes_the_time_in_that_direction() 
 
 
 def test_a_mistake_that_may_be_chance_explains_nothing() -> None:
-    noisy = result(NOT_WAITING, 1e-3).model_copy(
+    noisy = result(NOT_WAITING, 1.0).model_copy(
         update={"runs": (make_run([1e-6, 1e-6, 1e-3, 1e-3, 1e-3, 1e-3], dispatch_s=10e-6),)}
     )
     assert assess(NOT_WAITING, [recording(noisy)]).conclusion is Conclusion.OTHER_DEVICE
@@ -598,10 +613,10 @@ def test_a_mistake_need_not_be_one_of_measuring() -> None:
 
 
 def test_a_mistake_is_drawn_where_its_number_lies() -> None:
-    mistaken = assess(NOT_WAITING, [recording(result(NOT_WAITING, 20e-3, dispatch_s=10e-6))])
+    mistaken = assess(NOT_WAITING, [recording(result(NOT_WAITING, 34.0, dispatch_s=17e-3))])
     plot = published.chart([mistaken])
     (hollow,) = [x for x in plot.axes[0].lines if "with the mistake (1)" in str(x.get_label())]
-    np.testing.assert_allclose(hollow.get_xydata(), [[NOT_WAITING.time_s, 10e-6]])  # type: ignore[arg-type]
+    np.testing.assert_allclose(hollow.get_xydata(), [[NOT_WAITING.time_s, 17e-3]])  # type: ignore[arg-type]
     plt.close(plot)
 
 

@@ -20,6 +20,8 @@ FACTOR = 2.0
 #: between the two, on a logarithmic scale. At least half will do, because libraries and devices
 #: changed too. At most it is twice, because the mistake has to yield about that number.
 EXPLAINED_SHARE = (0.5, 2.0)
+#: No computer does work that takes ours so many times as long in about the same time.
+MORE_TIME = 100
 # Its code has changed little, so its times tell one computer from another.
 _REFERENCE = "NumPy"
 
@@ -43,9 +45,9 @@ MEANINGS: Mapping[Conclusion, str] = {
         "rounding of 32-bit numbers."
     ),
     Conclusion.FASTER_LIBRARY: (
-        f"We are faster by more than a factor of {FACTOR:g}, although NumPy, whose code has "
-        "changed little, took about as long on the published computer as on ours, within the "
-        "same factor in each task that we can compare."
+        f"We are faster by more than a factor of {FACTOR:g}, and the computer doesn't explain it: in each "
+        "task that we can compare, NumPy's two times are within that factor. (NumPy's code has changed "
+        "little.)"
     ),
     Conclusion.SLOWER_LIBRARY: (
         "The reverse: we are slower, even with the document's mistakes, although NumPy is not."
@@ -58,9 +60,9 @@ MEANINGS: Mapping[Conclusion, str] = {
     Conclusion.MISTAKE: (
         "The document made a mistake. If we repeat it, our time moves towards the published one, by "
         f"{EXPLAINED_SHARE[0]:g} to {EXPLAINED_SHARE[1]:g} times the distance between the two on a "
-        "logarithmic scale. Two other things also count as proof: a "
-        f"time of less than 1/{FACTOR:g} of what the device's data sheet allows, or a computation of ours "
-        "that shows the mistake."
+        "logarithmic scale. Three other things also count as proof: a "
+        f"time of less than 1/{FACTOR:g} of what the device's data sheet allows, about the same time for "
+        f"work that takes us {MORE_TIME} times as long, or a computation of ours that shows the mistake."
     ),
     Conclusion.NOT_COMPARABLE: (
         "The document omits what we would need to repeat the work, or we have not measured the "
@@ -122,7 +124,7 @@ def assess(published: PublishedValue, recordings: Sequence[Recording]) -> Assess
         elif recomputation:
             assessment = _assess_value(published, recomputation)
         elif published.time_s and replications:
-            assessment = _assess_time(published, published.time_s, replications[0])
+            assessment = _assess_time(published, published.time_s, replications[0], recordings)
         else:
             assessment = _explain_unmeasured(published)
     return replace(assessment, replications=replications, recomputation=recomputation)
@@ -175,7 +177,10 @@ def _assess_value(published: PublishedValue, recomputation: Recomputation) -> As
 
 
 def _assess_time(
-    published: PublishedValue, published_s: float, replication: Replication
+    published: PublishedValue,
+    published_s: float,
+    replication: Replication,
+    recordings: Sequence[Recording],
 ) -> Assessment:
     ours, mistaken = replication.correct_time, replication.mistaken_time
     if _is_near(published_s / ours.value):
@@ -191,7 +196,31 @@ def _assess_time(
         mistake = NOT_AWAITED if too_short else published.mistakes[0]
         reason = f"{MISTAKES[mistake]}. With this mistake, our time is {mistaken.short}."
         return Assessment(published, Conclusion.MISTAKE, reason, mistake)
+    if same := _same_for_more_work(published, recordings):
+        reason = f"{MISTAKES[NOT_AWAITED]}. {same}"
+        return Assessment(published, Conclusion.MISTAKE, reason, NOT_AWAITED)
     return _assess_by_reference(published, published_s, replication)
+
+
+def _same_for_more_work(published: PublishedValue, recordings: Sequence[Recording]) -> str:
+    """Say if an unawaited time hardly differs between sizes at which ours differ widely; else nothing."""
+    if NOT_AWAITED not in published.mistakes or "size" not in published.parameters:
+        return ""
+
+    def series(value: PublishedValue) -> tuple[object, ...]:
+        others = {name: v for name, v in value.parameters.items() if name != "size"}
+        return value.document, value.implementation, value.experiment, others
+
+    alike = [value for value in load().values() if series(value) == series(published)]
+    alike.sort(key=lambda value: int(value.parameters["size"]))
+    times = [value.time_s for value in alike if value.time_s]
+    ours = [r.correct_time.value for v in alike for r in find_replications(v, recordings)[:1]]
+    if max(times) > FACTOR * min(times) or max(ours) < MORE_TIME * min(ours):
+        return ""
+    return (
+        f"From {alike[0].task} to {alike[-1].task}, the published times only range from "
+        f"{format_time(min(times))} to {format_time(max(times))}."
+    )
 
 
 def _assess_by_reference(
@@ -200,9 +229,9 @@ def _assess_by_reference(
     """Tell a different library from a different device by what NumPy took on both computers."""
     ratios, mistaken = replication.reference_ratios, replication.mistaken_time
     if not ratios:
-        lacks = "Nothing else was published from which we could tell that computer from ours."
+        lacks = "No time of NumPy was published that tells that computer from ours for this work."
         if published.implementation == _REFERENCE:
-            lacks = f"We compare computers by {_REFERENCE}, so its own times can't tell them apart."
+            lacks = f"This is a time of {_REFERENCE}, by which we compare computers."
         if published.reference_numbers:
             lacks = "A time of NumPy was published for that computer, but we have none of our own."
         return Assessment(published, Conclusion.OTHER_DEVICE, lacks)

@@ -39,8 +39,10 @@ def then_and_now(releases: Releases) -> str:
     changes = list(filter(releases.is_own_change, compared))
     better = sum(change.ratio < 1 for change in changes)
     worse = len(changes) - better
+    is_all = len(compared) == len(releases.of_jax())
+    both = "" if is_all else " that ran under both releases"
     return (
-        f"Of {len(compared)} benchmarks, {better} do better under JAX {releases.newest} than under "
+        f"Of {len(compared)} benchmarks{both}, {better} do better under JAX {releases.newest} than under "
         f"{releases.names[0]}, and {worse} do worse"
     )
 

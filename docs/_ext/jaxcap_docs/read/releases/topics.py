@@ -99,7 +99,8 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
         raw_html(f"<p>{finding(releases, topic)}</p>"),
         raw_html(
             f"<p>In the plots, each dot is what {source}, and the line joins the medians "
-            "of the releases. The dashed line is the newest release; a dotted one marks a change.</p>"
+            "of the releases. The dashed line is the newest release. A dotted one marks a change, orange "
+            "for the worse and blue for the better.</p>"
         ),
         *explanations(of_topic),
         *(
@@ -140,7 +141,7 @@ def finding(releases: Releases, topic: str) -> str:
         largest = max(own, key=lambda change: change.factor)
         sentences += [
             f"<strong>{since}, {listed(parts)}.</strong>",
-            f"The benchmark that changed most is {_link(largest)}: it is now {largest.words}.",
+            f"Of these clear changes, the largest is that of {_link(largest)}, which is now {largest.words}.",
         ]
     steps = [change for change in releases.changes if change.series.topic == topic]
     return " ".join([*sentences, _largest_step(steps)])
