@@ -41,6 +41,16 @@ def test_all_claims_are_listed_by_device(read_small: Read) -> None:
     assert all("interval" in cell.get_text() for cell in table.select("td"))
 
 
+def test_claims_that_do_not_hold_come_first_and_lead_to_their_rows(read_small: Read) -> None:
+    page = read_small("results/claims")
+    (introduction,) = [p for p in page.select("p") if p.get_text() == "These claims don't hold:"]
+    items = introduction.find_next("ul").select("li")
+    rows = [page.find(id=item.a["href"].removeprefix("#")).find_parent("tr") for item in items]
+    assert rows
+    assert all("jaxcap-fails" in str(row) for row in rows)
+    assert len(rows) == len([r for r in page.select("tr") if r.select(".jaxcap-fails")])
+
+
 def test_outcomes_are_counted_by_device(read_small: Read) -> None:
     counts, _ = read_small("results/claims").select("table.jaxcap-claims")
     rows = [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in counts("tr")]

@@ -15,7 +15,7 @@ from jaxcap_docs import page_records
 from jaxcap_docs.lessons import SECTIONS, TUTORIALS, TUTORIALS_FOLDER
 from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import note_all_results
-from jaxcap_docs.read.elements import link_list
+from jaxcap_docs.read.elements import link_list, listed
 
 MISSING = "not measured"
 
@@ -57,6 +57,7 @@ class Claims(SphinxDirective):
             # The machine of this build is the first that any claim names.
             machines = list(dict.fromkeys(name for claim in claims for name in claim.checked))
             content.append(_table_of_counts(claims, machines))
+            content += self._refuted(claims)
             content += [
                 self._table_of_claims(section.capitalize(), part, machines)
                 for section in SECTIONS
@@ -66,6 +67,18 @@ class Claims(SphinxDirective):
             text = "Not run in this build, and so without claims:"
             content += [nodes.paragraph(text=text), link_list(not_run, self.env)]
         return content
+
+    def _refuted(self, claims: Sequence[ClaimEverywhere]) -> list[nodes.Node]:
+        """List the claims that some machine refutes, and which, with a link to the row of each."""
+        items = []
+        for page, statement, checked in claims:
+            if machines := [name for name, claim in checked.items() if claim.outcome == "fails"]:
+                link = links.link_to_row(page, statement, self.env, statement.claimed)
+                where = nodes.Text(f": not on {listed(machines)}")
+                items.append(nodes.list_item("", nodes.paragraph("", "", link, where)))
+        if not items:
+            return []
+        return [nodes.paragraph(text="These claims don't hold:"), nodes.bullet_list("", *items)]
 
     def _table_of_claims(
         self, caption: str, claims: Sequence[ClaimEverywhere], machines: Sequence[str]
