@@ -63,9 +63,8 @@ _ = plt.legend(markerscale=5)
 #
 # More data won't help. Even with infinitely many readings, the fit would be too steep. The noisier
 # the readings are, compared with the spread of the truth, the steeper the fit.
-# (``_reading_variance`` is the variance of the noise: that of the readings themselves, plus that of
-# the varying slope times the mean square of the truth :math:`t`, or
-# :math:`\sigma_b^2 + \sigma_s^2\,\mathrm{mean}(t^2)`.)
+# Below, ``variance`` is this spread, and ``_reading_variance`` the noise of the readings, that of
+# the varying slope included:
 Source(calibration.least_squares_limit)
 
 # %%
@@ -128,13 +127,14 @@ _ = plt.legend()
 # --------------------------
 # Both are, for different questions. To correct more readings of this sensor, as widely spread as
 # these, take least squares, because it aims at the line of least error. But least squares pulls
-# every reading towards the middle of *these* readings, which is the wrong place
-# for readings with another spread. To learn the law,
-# or to correct readings with another spread, take the estimator without the bias.
+# every reading towards the middle of *these* readings, which is the wrong place for readings with
+# another spread. To learn the law, or to correct such readings, take the estimator without the
+# bias.
 #
-# (There is a shortcut. Nearly all of the noise is in the readings, as the ratio above says. So you
+# There is a shortcut. Nearly all of the noise is in the readings, as the ratio above says. So you
 # could have fitted a line that predicts the readings from the reference, and run it backwards, with
-# almost the same result. But without the ratio, you wouldn't know that the shortcut is safe.)
+# almost the same result as Deming's. But without the ratio, you wouldn't know that the shortcut is
+# safe.
 #
 # Takeaway
 # --------

@@ -62,8 +62,8 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
 # the data, such as one to subtract the offset and one to divide by the slope. Each pass but the
 # last stores an array for the next. :func:`jax.jit` can merge them into a single pass, but each
 # call of JAX has an :doc:`overhead </tutorials/performance/dispatch_overhead>`. How many readings
-# do you think it takes until the passes that JAX saves outweigh it? (We also time a plain Python
-# loop, but only at sizes where it finishes quickly.)
+# do you think it takes until the passes that JAX saves outweigh that overhead? (We also time a
+# plain Python loop, but only at sizes where it finishes quickly.)
 from jaxcap.experiments.calibration import CALIBRATION, COMPILED, NUMPY
 from jaxcap.report import figures
 
@@ -100,8 +100,8 @@ jit_pays = claim(
 jit_pays
 
 # %%
-# Of the sizes that we tried, compiling measurably pays off at :measured:`break_even`. How close was
-# your guess? With few readings, the price of a call dominates. On a CPU, it includes handing the
+# Of the sizes that we tried, compiling clearly saves time at :measured:`break_even`. How close was
+# your guess? With few readings, the price of a call dominates, which on a CPU includes handing the
 # work to another thread. And look at the loop: if somebody tells you what JAX gained over a loop,
 # ask how much NumPy would have gained.
 #
@@ -195,8 +195,9 @@ for dtype in ("float64", "float32"):
 
 # %%
 # In 64 bits, a search stops when the gradient is small enough, and the first number says how far
-# from the optimum that is. In 32 bits, rounding adds to this distance. So do the differences: a
-# forward difference gives the gradient half a step away, and in 32 bits that step has to be larger.
+# from the optimum that is. In 32 bits, rounding adds to this distance. Differences add more:
+# :math:`(f(x + h) - f(x)) / h` is roughly the slope at :math:`x + h/2` rather than at :math:`x`,
+# and in 32 bits :math:`h` has to be larger, or rounding would swallow the difference.
 #
 # Now compare the closed form with the true law, which is printed at the top. The best fit misses
 # it, so no search could have found it. Why that is has :doc:`a page of its own
@@ -298,14 +299,13 @@ print("evaluation:", evaluation)
 # %%
 # Begin with SciPy and JAX's gradient, which is exact apart from rounding, and needs no further
 # evaluations, however many parameters you have. But fewer evaluations needn't save time, because
-# each one calls JAX and computes a gradient. With two parameters and ten thousand readings, this
-# fit was
-# :measured:`with_gradient than with differences`. If you make many fits of one shape, time a whole
-# fit inside JAX as well. Once it was compiled, it was
+# each evaluation calls JAX and computes a gradient. With two parameters and ten thousand readings,
+# a fit with JAX's gradient was :measured:`with_gradient than one with differences`. If you make
+# many fits of one shape, time a whole fit inside JAX as well. Once compiled, such a fit was
 # :measured:`whole_fit than SciPy's with differences`.
 #
-# The cost of one evaluation doesn't tell you the cost of a fit. On ten thousand readings in 32
-# bits, a compiled one was :measured:`evaluation than NumPy's`. What a fit costs also depends on how
+# Don't judge a fit by one evaluation. On ten thousand readings in 32 bits, one compiled evaluation
+# of the error was :measured:`evaluation than one in NumPy`. What a fit costs also depends on how
 # many evaluations it takes, and on what happens between them.
 #
 # Next: :doc:`can you believe an optimiser's report? </tutorials/applications/convergence>`

@@ -106,8 +106,8 @@ print(
 # fails if it finds none. Let us follow the first sensor whose search failed (or sensor 0, if none
 # did), and walk along the last step of its search. To find where that step began, we run the search
 # again with one step fewer. How much did the last step gain, and how far does rounding throw the
-# error off? The figure counts both in spacings, the distance between neighbouring float32 numbers
-# of this size:
+# error off? In 32 bits, an error can't take every value, because there is a gap between one float32
+# number and the next. The figure counts both in such gaps, called *spacings*:
 failed = np.flatnonzero(~found.success)
 sensor = failed[0] if len(failed) else 0
 data = references.astype("float32"), readings.astype("float32")
@@ -139,7 +139,7 @@ finding = (
 # %%
 for dtype in ("float32", "float64"):
     relative = (errors[dtype] - lowest) / spacing
-    plt.plot(along, relative, label=f"computed in {dtype}")
+    plt.plot(along, relative, label=f"in {dtype}")
 plt.axvline(0, color=figures.INK, lw=1, ls=":")
 plt.axvline(1, color=figures.INK, lw=1, ls=":")
 plt.xlabel("share of the last step (dotted: its start and its end)")
@@ -169,9 +169,9 @@ print("SciPy", "success" if by_scipy.success else "failure", "at", by_scipy.x)
 # %%
 # `A known fault <https://github.com/jax-ml/jax/issues/16236>`__ in its line search can make JAX
 # give up here, although there is a way down: SciPy finds it from the same start. The report of that
-# failure would be the same as before. What tells the two apart is the gradient where the search
-# ended, which would be zero at an optimum. Compute it in 64 bits, for comparison, where the hundred
-# searches in 32 bits ended:
+# failure would be the same as that of a harmless one. What tells the two apart is the gradient
+# where the search ended, which would be zero at an optimum. For comparison, compute this gradient
+# in 64 bits where the hundred searches in 32 bits ended:
 with jax.enable_x64(True):
     ends = found.x.astype("float64")
     gradient_of_each = jax.vmap(jax.grad(rmse))
@@ -180,14 +180,18 @@ steepest = float(abs(gradients).max())
 print(f"at most {steepest:.1g} where any of the hundred searches ended")
 
 # %%
-# Here are the hundred searches in 32 bits and the last one, by that gradient and by how far from
-# the closed form they ended. The colour is what they reported. What would have warned you about the
-# search at the cross, its report or its gradient?
+# How small should a gradient be? That depends on the units, so turn it into a distance, by the
+# curvature: near an optimum, ``jnp.linalg.solve(jax.hessian(f)(x), jax.grad(f)(x))`` estimates how
+# far each parameter is from its best value.
+#
+# Here are the hundred searches and the one from the other start, by their gradients and by how far
+# from the closed form they ended. The colour is what they reported. What would have warned you
+# about the search at the cross, its report or its gradient?
 distance = abs(found.x - many_exact).max(axis=1)
 gradient = abs(gradients).max(axis=1)
 lost_distance = float(abs(lost.x - exact).max())
 far, near = f"{lost_distance:.1g}", f"{distance.max():.1g}"
-finding = f"The hundred ended within {near} of the optimum, the last search {far} away"
+finding = f"The hundred ended within {near} of the optimum, the other search {far} away"
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 4.2))
@@ -223,11 +227,10 @@ steepest_of_hundred = f"{steepest:.1g}"
 # differences were lost in rounding reported :measured:`never_moved` without taking a step. Of a
 # hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
 # ended farther from the closed form than :measured:`worst`. So go by the gradient rather than by
-# the word. Compute it with :func:`jax.grad` in 64 bits. Near the optimum the gradient is so small
-# that the error of a difference quotient in 32 bits can exceed it. The gradient was at most
-# :measured:`steepest_of_hundred` where the hundred searches ended, and
-# :measured:`gradient_where_lost` where the last search of this page gave up. And run the search in
-# 64 bits as well, if you can.
+# the word. It was at most :measured:`steepest_of_hundred` where the hundred searches ended, and
+# :measured:`gradient_where_lost` where another search gave up far from the optimum. Compute it with
+# :func:`jax.grad` in 64 bits, since near an optimum differences in 32 bits drown in rounding. And
+# if you can, run the search itself in 64 bits.
 #
 # Next: a search may end at the optimum, and the optimum may still be wrong. :doc:`Why isn't the
 # best fit the truth? </tutorials/applications/attenuation>`

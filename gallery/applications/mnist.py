@@ -94,8 +94,8 @@ from jaxcap.report.source import Source
 Source(model_torch.CNN)
 
 # %%
-# (In Flax, the class that we train is ``jaxcap.mnist.model.CNN``. It has dropout, too, and options
-# by which the next pages exchange parts of it.)
+# In Flax, what we train below is ``jaxcap.mnist.model.CNN``: the network above with dropout, and
+# with options that let the next pages swap its parts.
 #
 # Apart from dropout, the two classes have the same layers. That proves nothing yet. Do they have
 # the same parameters?
@@ -195,8 +195,8 @@ more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
 # come from the networks rather than from the frameworks.
 #
 # **It computed gradients that nobody used.** In validation, it called the function that also
-# returns the gradient, and threw the gradient away. That is the work in the last column of the
-# table, when the column before would have been enough.
+# returns the gradient, and threw the gradient away. So validation took the operations in the last
+# column of the table. For the loss alone, those in the column before it would have been enough.
 #
 # **It counted wrongly.** It left out the last image of the validation, and it averaged the
 # accuracies of the batches with equal weights, although the last batch was smaller. Below, you will
@@ -330,8 +330,9 @@ verdict = "no winner" if changes else "a lead that may be chance"
 #
 # Which digits it gets wrong
 # --------------------------
-# Take the last network that Flax trained, and all test images that we have. (On a CPU, the table
-# above has only a part of them.) Each row is a digit, and each column what it was taken for:
+# Take the last network that Flax trained, and all test images that we have. On a CPU, these are
+# more images than in the table above, so the share of mistakes may differ. Each row is a digit, and
+# each column what it was taken for:
 predictions = evaluate(flax, mnist.test).predictions
 labels = mnist.test.labels
 confusion = np.zeros((10, 10), int)
@@ -365,7 +366,7 @@ worst = np.argsort(margin)[::-1][:20]
 worst = worst[predictions[worst] != labels[worst]]
 show(
     mnist.test.images[worst],
-    [f"{labels[i]} → {predictions[i]}" for i in worst],
+    [f"{labels[i]}→{predictions[i]}" for i in worst],
 )
 
 # %%
@@ -383,9 +384,8 @@ print(f"and averaging batches: {np.mean(parts):.4%}")
 #
 # Takeaway
 # --------
-means = [round(accuracy.mean(), 2) for accuracy in final.values()]
-apart = f"{abs(means[0] - means[1]):.2f}"
-within = f"{max(np.ptp(accuracy) for accuracy in final.values()):.2f}"
+apart = f"{abs(final['Flax'].mean() - final['PyTorch'].mean()):.1f}"
+within = f"{max(np.ptp(accuracy) for accuracy in final.values()):.1f}"
 
 # %%
 # Before you compare two frameworks, make them do the same work: the same network, the same weights,

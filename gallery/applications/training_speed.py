@@ -27,13 +27,13 @@ Source(train_flax.naive_step)
 #
 # A dozen changes
 # ---------------
-# What could be saved? Some changes save time *between* two steps, where Python works and the device
-# waits. *Images as bytes* and *donation* save memory. From *our own pool* to *fewer random
-# numbers*, they save time *within* a step. And a *scan* takes many steps in one call:
+# What could be saved? The first five rows save time or memory *between* two steps, while Python
+# works and the device waits. The next six save time *within* a step. The last, a scan, makes many
+# steps in one call:
 between = {
     "losses read at the end": "waiting for each loss",
     "images on the device": "sending each batch",
-    "images as bytes": "three quarters of the images' memory",
+    "images as bytes": "reading four bytes for each pixel",
     "a pure function": "unpacking Flax's objects in Python",
     "donation": "new memory for the weights",
 }
@@ -47,7 +47,7 @@ within = {
     "a few images at a time": "fetching what has left the cache",
     "fewer random numbers": "three of four draws for dropout",
 }
-at_last = {"scan": "starting each step from Python"}
+savings = between | within | {"scan": "starting each step from Python"}
 
 # %%
 from jaxcap.results.tables import Table
@@ -55,11 +55,11 @@ from jaxcap.results.tables import Table
 Table(
     "What each change should save",
     ("change", "it should save"),
-    [*between.items(), *within.items(), *at_last.items()],
+    list(savings.items()),
 )
 
 # %%
-# After the first five, the step is a pure function that takes the state and returns the next one.
+# After the first five, the step is a pure function that takes a state and returns the next state.
 # The images are on the device. What Python sends for each step is the batch's indices, the step's
 # number, and the learning rate:
 Source(train_flax.step)
@@ -73,18 +73,17 @@ Source(train_flax.steps)
 # %%
 # The other six change how the network is computed. Apart from rounding, and from which activations
 # dropout drops, the result is the same. Most of a step is convolution, which can be written
-# :doc:`as a product of matrices </tutorials/applications/convolutions>` (*patches*). Shmuel
-# Winograd found how to do :doc:`with fewer multiplications </tutorials/applications/winograd>`, and
-# with more additions instead. Later pages explain both. Here, we only want to know whether they
-# pay.
+# :doc:`as a product of matrices </tutorials/applications/convolutions>` (*patches*), or computed
+# by Shmuel Winograd's algorithm :doc:`with fewer multiplications
+# </tutorials/applications/winograd>` and more additions. Later pages explain both.
 #
 # Which change pays on this device?
 # ---------------------------------
-# We time whole training steps, of :measured:`batch_size` images each. All ways to train take turns,
-# in fresh processes. On a CPU, we don't scan XLA's own convolutions, because their gradients can
-# take far longer in a loop, as the next page shows. The only scan there uses Winograd's algorithm.
-# PyTorch takes part with its own loop over a ``DataLoader``, and with all data on the device. Which
-# of the changes do you think will matter?
+# We time whole training steps of :measured:`batch_size` images each, :measured:`scan_steps` steps
+# at a time, so that a scan has something to save. All ways to train take turns, in fresh processes.
+# On a CPU, we don't scan XLA's own convolutions, because their gradients can take far longer in a
+# loop, as the next page shows. So the only scan there uses Winograd's algorithm. Which of the
+# changes do you think will matter?
 from jaxcap.experiments.mnist import MAIN, THROUGHPUT, throughput
 from jaxcap.experiments.mnist_changes import CHANGES, NAIVE
 
@@ -94,10 +93,10 @@ speeds = THROUGHPUT.run(points=[point], processes=4, budget_s=0.05)
 batch_size, scan_steps = point["batch"], point["steps"]
 
 # %%
-# The figure goes from the naive loop to the best way in float32, one change at a time. Each bar
-# runs from the time before a change to the time after it. A bar to the right means that the change
-# cost time. Grey means that the measurements can't tell. (Changes that the best way doesn't use
-# have no bar.)
+# The figure goes from the naive loop to the best way in float32, one change at a time. (Changes
+# that the best way doesn't use have no bar.) Each bar runs from the time before a change to the
+# time after it, in blue if the change certainly saved time and in orange if it certainly cost time.
+# Grey means that neither is certain.
 from jaxcap.report import figures
 
 _ = figures.waterfall(
@@ -109,46 +108,42 @@ _ = figures.waterfall(
 )
 
 # %%
-taught_between = {
-    "losses read at the end": ("the loop was waiting", "nobody waited long"),
-    "images on the device": ("sending took time", "sending is cheap here"),
-    "images as bytes": ("reading images took time", "a batch is small"),
-    "a pure function": ("Python held up the step", "the step is much longer"),
-    "donation": ("new memory took time", "new memory is cheap here"),
-    "scan": ("starting steps took time", "a start is short beside a step"),
-}
-
-# %%
-taught_within = {
-    "our own pool": ("XLA's pool was slow", "XLA's pool is no slower"),
-    "patches": ("XLA's convolutions were slow", "products gain nothing"),
-    "Winograd's algorithm": ("products took time", "additions cost as much"),
-    "sums in the first layer": (
-        "thin products are slow",
-        "no gain in the whole step",
-    ),
-    "a few images at a time": ("memory was slow", "memory wasn't the limit"),
-    "fewer random numbers": ("drawing took time", "drawing is cheap here"),
-}
-
-# %%
-taught = taught_between | taught_within
-rows = []
+kinds = ("faster", "slower", "about as fast", "undecided")
+taught = {kind: [] for kind in kinds}
 for way, change in CHANGES.items():
     if way in speeds.variants:
         outcome = speeds.speedup(way, over=change.before)
-        pays, pays_not = taught[change.name]
-        lesson = pays if outcome.verdict == "faster" else pays_not
-        if outcome.verdict_in_words == "undecided":
-            lesson = "can't tell"
-        rows.append((change.name, outcome.verdict_in_words, lesson))
+        words = outcome.verdict_in_words
+        kind = words if outcome.verdict == "undecided" else outcome.verdict
+        taught[kind].append((change.name, words, savings[change.name]))
+
+# %%
+lessons = {
+    "faster": "{} took time",
+    "slower": "it costs more than it saves",
+    "about as fast": "it saves or costs a quarter at most",
+    "undecided": "the data can't tell",
+}
+rows = [
+    (name, outcome, lessons[kind].format(saving))
+    for kind in kinds
+    for name, outcome, saving in taught[kind]
+]
+
+# %%
 Table("What each change taught", ("change", "outcome", "so here"), rows)
 
 # %%
+# Return to your guesses. The best way in Flax was :measured:`to_naive than the naive loop`, and
+# what certainly saved time by itself was :measured:`paid`. An undecided row says no more than that
+# these data can't tell. The page measures little, so that it builds soon. For a longer run, with
+# larger batches, use ``nox -s bench -- mnist``.
+#
 # Each row compares a way to train with the one before the change, so it holds for that place in the
-# order. A change that wouldn't help the naive loop may pay later, and vice versa: patches, for
-# example, may pay only once they are cut out of a few images at a time, so that they stay in the
-# cache. So a change that didn't pay isn't useless. It didn't remove what took longest *then*.
+# order. If a change didn't pay, something else took most of the time at that point (:doc:`a profile
+# </tutorials/performance/profiling>` would show what), and the same change may pay elsewhere.
+# Patches, for example, may pay only once they are cut out of a few images at a time, so that they
+# stay in the cache.
 #
 # Five of these rows are claims, which other machines check, too:
 from jaxcap.experiments.mnist_changes import ON_DEVICE, POOL
@@ -204,7 +199,8 @@ parts_pay
 # %%
 # And beside PyTorch?
 # -------------------
-# These are the main ways in Flax, and those in PyTorch:
+# PyTorch takes part with its own loop over a ``DataLoader``, and with all data on the device. Here
+# are both ways, beside the main ways in Flax:
 main = speeds.subset(
     result
     for result in speeds
@@ -235,20 +231,14 @@ main.speedups(over=NAIVE)
 
 # %%
 # By its median time, the best way to train in Flax was :measured:`fastest_of_flax`. A narrow lead
-# may be chance, so compare it with its neighbours in the table. Before you choose a remedy for a
-# program of your own, find out where its time goes, for instance with :func:`jax.profiler.trace`.
-#
-# We have run this page on CPUs only so far, and there it measures something small, so that it
-# builds sooner: :measured:`batch_size` images in a batch, :measured:`scan_steps` steps in a scan,
-# and PyTorch without ``torch.compile``, whose first call takes long. A longer run, with the command
-# ``nox -s bench -- mnist``, has larger batches and the compiled PyTorch as well.
+# may be chance, so compare it with its neighbours in the table. PyTorch is here
+# :measured:`torch_ways`, whose first call takes long. (We have run this page on CPUs only so far.)
 #
 # How much of the machine is that?
 # --------------------------------
-# Faster than the naive loop can still be slow. So count the operations of a step, by the definition
-# of its layers. (Most of them are in the second convolution.) Then compare with what the device can
-# do in that time, in float32, by the limits measured for
-# :doc:`linear algebra </tutorials/performance/linear_algebra>`:
+# A way that beats the naive loop can still be slow. So count the operations of a step, by the
+# definition of its layers, and compare with what the device can do in that time, in float32, by the
+# limits measured for :doc:`linear algebra </tutorials/performance/linear_algebra>`:
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.mnist import model
 from jaxcap.report.roofline import roofline_fraction
@@ -275,14 +265,16 @@ Table(title, ("way to train", "share"), rows)
 # and activations from memory, draws random numbers for dropout, and starts kernels.
 #
 # Two things raise them. Winograd's algorithm makes fewer multiplications than we counted. So its
-# share is the rate that a direct convolution would need to keep up. Its own arithmetic runs at a
-# lower one. And on a GPU, products and convolutions may use TF32 by default, or bfloat16
-# where a way is named after it, which are faster than the float32 of the limit.
+# share says how fast a direct convolution would have to run to finish in the same time, and the
+# multiplications that the algorithm really makes run at a lower rate. And on a GPU, products and
+# convolutions may use TF32 by default, and the ways called *bfloat16* use that dtype. Both are
+# faster than the float32 of the limit.
 #
 # Takeaway
 # --------
 to_naive = speeds.speedup(fastest_of_flax, over=NAIVE)
 to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
+paid = " and ".join(name for name, *_ in taught["faster"]) or "nothing"
 with_compiler = any("compiled" in result.variant for result in speeds)
 torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
 
@@ -290,7 +282,8 @@ torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
 # On this page's device, the best way to train with Flax was
 # :measured:`to_naive than the naive loop`, and :measured:`to_torch than PyTorch's best`
 # (:measured:`torch_ways`). The winner of a comparison usually owes a little to luck, so expect a
-# slightly smaller lead when you measure again.
+# slightly smaller lead when you measure again. Of the single changes on the way, what certainly
+# saved time was :measured:`paid`.
 #
 # Each change aims at a different cost: sending images, starting steps, slow convolutions,
 # multiplications. Which of these costs most depends on the device, so measure before you optimise.

@@ -44,9 +44,9 @@ Table("Bits, and what they can represent", headers, rows)
 # %%
 # The last column is the distance from 1 to the next number. Larger numbers are farther apart, in
 # proportion to their size. The bits of the fraction set that proportion, and the bits of the
-# exponent set the range in which it holds. (Numbers below the smallest in the table are
-# *subnormal*: the smaller they are, the fewer digits they have, and XLA may replace them by 0. The
-# lines in the figure bend upwards there. float64 would need a larger picture.)
+# exponent set the range in which it holds. Numbers below the smallest in the table are *subnormal*:
+# the smaller they are, the fewer digits they have, so the lines in the figure bend upwards there.
+# XLA may replace them by 0. float64 is left out, because its range would need a larger picture.
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -76,10 +76,10 @@ for name in ("float32", "float16", "bfloat16"):
     print(f"{name:8} {float(bits.count(10_000, name)):6.0f}")
 
 # %%
-# From 256 on, bfloat16 has only every other integer. 257 lies halfway between two of its numbers,
-# and is rounded to the even one, which is 256 again. So the sum is stuck, and no warning tells you.
-# float16 has three more bits of fraction, so it gets to 2048. Any total that your own loop keeps is
-# at risk: a running loss, a counter, a moving average.
+# From 256 to 512, bfloat16 has only every other integer. 257 lies halfway between its neighbours
+# 256 and 258, and a tie goes to the number whose last bit of fraction is 0, which is 256 again. So
+# the sum is stuck, and no warning tells you. float16 has three more bits of fraction, so it gets to
+# 2048. Any total that your own loop keeps is at risk: a running loss, a counter, a moving average.
 #
 # :func:`jax.numpy.sum` is safer. It adds numbers of 16 bits in a longer format, as the notes on
 # :func:`jax.lax.reduce_sum` say, and rounds to 16 bits only at the end, so small numbers don't get
@@ -147,25 +147,19 @@ Table(title, ("format", *exact), rows)
 # Compare *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs is the
 # rounding of the result. Rounded inputs do little harm in the sum, where most of a million errors
 # cancel, and more in the product, whose sums are shorter. A rounded result has a single error, and
-# nothing to cancel it. (The sum in float16 is infinite, for the reason that you saw above.
-# :doc:`Some devices </tutorials/performance/linear_algebra>` also shorten the inputs of a float32
-# product.)
+# nothing to cancel it. The sum in float16 is infinite, because it is larger than 65504.
 #
 # Is bfloat16 faster here?
 # ------------------------
 # A format of 16 bits has half as many bytes to fetch. But arithmetic gets faster only if the device
 # has instructions for short numbers, and if the compiler uses them. How do you expect the formats
-# to rank in a product of matrices? And what will the longer result cost? (So far, we have run this
-# page on CPUs only. A GPU may well rank the formats in another order.)
+# to rank in a product of matrices? And what will the longer result cost? A GPU may rank the formats
+# in another order than a CPU.
 results = experiments.BITS.run(budget_s=0.03)
 products = results.select(task="product")
 _ = figures.ratios(products, over=FLOAT32, title="Product of two matrices")
 
 # %%
-# How to choose? Take float64 where the answer has to be right to many digits, as in :doc:`a fit
-# that must converge </tutorials/applications/convergence>`. Take float32 for anything that
-# accumulates: sums and, as you will see below, weights. Do the rest in bfloat16 if that pays on
-# your device, or if you run out of memory. And take float16 for data whose range you know.
 from jaxcap.report.claims import claim, speedup_of
 
 bfloat16_pays = claim(
@@ -205,10 +199,12 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 # conversions on top. The temporaries are the copies and the long result, so while it runs, such a
 # program saves no memory.
 #
-# Conversions don't prove that the processor can do no better. For CPUs, XLA has a `list of products
-# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ that it leaves to a
-# fast library, by the types of their inputs and results. So look again after you have changed the
-# type of the result, or the release.
+# The conversions may be the compiler's choice, and not the processor's limit. On CPUs, XLA leaves
+# some products to a fast library, which `a list
+# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ names by the types
+# of the inputs and of the result. A product of bfloat16 with a float32 result may be on the list
+# while the same product with a bfloat16 result isn't. The list grows, so if you change a type, or
+# the release of JAX, look again.
 #
 # Weights that stop moving
 # ------------------------
@@ -221,7 +217,8 @@ Source(bits.network, bits.loss, bits.step)
 
 # %%
 # Let a network of 64 units learn what another network of that size computes, so that a solution
-# exists. Which of these four ways of training will come close to it?
+# exists. In training, *bfloat16 and float32* stands for gradients in bfloat16 and master weights in
+# float32. Which of the four ways of training will come close to the solution?
 weights, x, y = bits.problem(64)
 train = jax.jit(bits.losses, static_argnames="steps")
 histories = {}
@@ -274,15 +271,19 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 # %%
 # A scale that is too small leaves some of the gradient at zero. The largest scale here is itself
 # beyond the range of float16, so it is infinite, and what it multiplies becomes infinite or NaN.
-# With a smaller one, large gradients can still overflow. Programs that train in float16 `adjust the
-# scale as they go <https://github.com/google/flax/blob/main/flax/training/dynamic_scale.py>`__:
+# With a smaller scale, large gradients can still overflow. Programs that train in float16 `adjust
+# the scale as they go <https://github.com/google/flax/blob/main/flax/training/dynamic_scale.py>`__:
 # down when they meet an infinity, and up again if none has come for a while. Convert the gradient
 # to float32 *before* you divide by the scale, or it will vanish after all. bfloat16 has the range
 # of float32 and rarely needs any of that.
 #
 # What each format saves, and what it loses
 # -----------------------------------------
-# The table sets what each format loses beside the time that it saves or costs:
+# How to choose? Take float64 where the answer has to be right to many digits, as in :doc:`a fit
+# that must converge </tutorials/applications/convergence>`. Take float32 for anything that
+# accumulates, such as sums and weights. Do the rest in bfloat16 if that pays on your device, or if
+# you run out of memory. And take float16 for data whose range you know. The table sets what each
+# format loses beside the time that it saves or costs:
 tasks = ("sum", "product", "training step")
 rows = []
 for name in ("float16", BFLOAT16, MIXED):
@@ -328,8 +329,9 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # %%
 # Two bytes are enough for most numbers, but not for those that collect many small changes, such as
 # sums and weights. Keep sums and weights in float32: the same training ended at a loss of
-# :measured:`stuck` with weights in bfloat16, and of :measured:`trained` with master weights.
-# float16 has more digits but less range, so its gradients may vanish without *loss scaling*.
+# :measured:`stuck` with weights in bfloat16, and of :measured:`trained` with weights in float32 and
+# gradients in bfloat16. float16 has more digits but less range, so its gradients may vanish, unless
+# you multiply the loss by a large number first.
 #
 # Don't take it for granted that a short format saves time, because that is up to the device and the
 # compiler. On this page's device, a product in bfloat16 was :measured:`product_16 than in float32`.

@@ -87,8 +87,8 @@ small_is_slow
 # When does another thread take over?
 # -----------------------------------
 # Now read down a column. Where the time hardly changes with the size, you are looking at dispatch
-# alone. Here are the rows with JAX's arrays as a figure. (NumPy has to convert them in each call,
-# so its line lies higher than with arrays of its own.)
+# alone. Here are the rows with JAX's arrays as a figure. NumPy has to convert these arrays in each
+# call, which its times include.
 from jaxcap.report import figures
 
 dot = results.select(operation="dot", arrays="JAX")
@@ -137,13 +137,14 @@ Table("A compiled dot, from call to result", headers, rows)
 # the thread that called it, if its inputs are ready. So the result is ready when the call returns.
 # The small gap in the first row is the time that it takes Python to ask whether the result is
 # ready. A larger program is handed to another thread, which lets Python run ahead, but waking a
-# thread takes time. Here the count passes a thousand between the rows of 100 and 1,000 numbers. On
-# a GPU there is no such step, because every call is handed over.
+# thread takes time. Here the count passes a thousand between the rows of 100 and 1,000 numbers. The
+# count can exceed two for each number, because XLA may add up in blocks, and then also counts the
+# zeros that fill the last ones. On a GPU there is no step at a thousand, because every call is
+# handed over.
 #
-# (XLA counts sines and the like separately. The thousand is a rule of thumb in its source, and may
-# change. :doc:`Asynchronous dispatch
+# The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
-# handing over off, ``jax_cpu_enable_async_dispatch``.)
+# handing over off, ``jax_cpu_enable_async_dispatch``.
 #
 # A habit to question: wrapping in each call
 # ------------------------------------------
@@ -262,10 +263,10 @@ _ = figures.panels(
 
 # %%
 # JAX overtakes NumPy at the size from which the line of *jit* stays below NumPy's. We count a size
-# only if the whole interval says so, there and at all larger sizes. (For a function of several
-# operations, JAX may also lead on a few elements, because it makes one call where NumPy makes many.
-# On a CPU, it can lose that lead where XLA counts a thousand operations, and the call is handed to
-# another thread.)
+# only if the whole interval says so, there and at all larger sizes. A lead that is lost again
+# doesn't count. For a function of several operations, JAX may lead on a few elements, because it
+# makes one call where NumPy makes many. On a CPU, JAX can lose that lead where XLA counts a
+# thousand operations, and the call is handed to another thread.
 COMPUTATIONS = ("dot", "polynomial", "matrix product")
 
 
@@ -279,6 +280,13 @@ def overtakes(computation):
 
 
 # %%
+largest = max(result.parameters["size"] for result in growth)
+largest_dot, largest_product = (
+    growth.speedup("jit", over="NumPy", computation=one, size=largest)
+    for one in ("dot", "matrix product")
+)
+
+# %%
 Table(
     "Where jit overtakes NumPy",
     ("computation", "overtakes"),
@@ -286,10 +294,11 @@ Table(
 )
 
 # %%
-# *Not within these sizes* can mean three things, which the figure tells apart. The lines may cross,
-# with a lead that is too small to be certain. They may still approach each other, so that larger
-# arrays might help. Or they run side by side, and the libraries differ by a constant factor. For a
-# single operation, that factor may be close to 1, because there is nothing to fuse. And for a
+# Where the table says *not within these sizes*, look at the two lines in the figure. If they cross,
+# JAX's lead is too small to be certain. If they still approach each other, larger arrays might
+# help. If they run side by side, the libraries differ by a constant factor. At the largest size,
+# the compiled ``dot`` was :measured:`largest_dot than NumPy's`, and the matrix product
+# :measured:`largest_product than NumPy's`. A single operation leaves nothing to fuse, and for a
 # matrix product on a CPU, both sides call code that experts have tuned for years.
 #
 # On a CPU, there is one more price. XLA may split the work of a call over several threads, and has
@@ -310,9 +319,8 @@ chain_compiled = chain_pays.estimate
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's
 # machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX has a price of that order,
-# and a higher one if it is handed to another thread or :doc:`has many arguments
-# </tutorials/transformations/pytrees>`. So put more work into each call: for a hundred small
-# operations, one compiled call was :measured:`chain_compiled than a call for each`. Wrap the
+# and a higher one if it is handed to another thread. So put more work into each call: for a hundred
+# small operations, one compiled call was :measured:`chain_compiled than a call for each`. Wrap the
 # function once, and convert your arrays once. Don't count on size alone, though. With larger
 # arrays, the price of a call matters less, and whether JAX wins then depends on the computation.
 #

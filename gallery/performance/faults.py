@@ -60,13 +60,11 @@ jax.effects_barrier()
 # an important hint. The stress of the first step was still a number, but the points that this step
 # returned gave NaN. Between the stress and the new points, the step computes the gradient.
 #
-# (Under :func:`jax.disable_jit`, Python runs the function itself, so its ``print`` and a debugger
+# Under :func:`jax.disable_jit`, Python runs the function itself, so its ``print`` and a debugger
 # see numbers. But that takes longer, and a fault that exists only in the compiled program won't
-# show.)
-#
-# (Don't keep the value in a list, to look at it after the call. A traced value stands for a number
-# only while JAX traces, and :doc:`using it later raises an error
-# </tutorials/basics/random_numbers>`. Return the value instead.)
+# show. Nor can you keep the value in a list, and look at it after the call: a traced value stands
+# for a number only while JAX traces, and :doc:`using it later raises an error
+# </tutorials/basics/random_numbers>`. Return the value instead.
 #
 # Checks find where a NaN begins
 # ------------------------------
@@ -91,7 +89,7 @@ def blame(infinities):
 blame(infinities=False)
 
 # %%
-# It was a multiplication, but which? Nobody wrote it. It belongs to the backward pass, so the
+# It was a multiplication, but which? Nobody wrote this one. It belongs to the backward pass, so the
 # traceback can only show the line that asks for the gradient. But a NaN often starts out as an
 # infinity, so let :obj:`jax.debug_infs` look for infinities as well:
 blame(infinities=True)
@@ -143,8 +141,8 @@ for number in range(301):
 # %%
 # A check can look at results, or at every operation
 # --------------------------------------------------
-# ``debug_nans`` adds nothing to the program: it waits for each result and inspects it. (Functions
-# traced while it is on donate no arguments, though.)
+# ``debug_nans`` adds nothing to the program: it waits for each result and inspects it. (But a
+# function that is traced under ``debug_nans`` donates no arguments.)
 # :func:`~jax.experimental.checkify.checkify` makes another program, which checks each operation,
 # and returns what it found as an error beside the result. (Such checks can also look at `indices,
 # or at conditions of your own
@@ -164,12 +162,12 @@ error, value = jax.jit(check)(-1.0)
 print("with checkify:", value, "and the error:", error.get())
 
 # %%
-# ``debug_nans`` sees what the function returns, and there the NaN is gone. ``checkify`` saw it
-# where it arose.
+# ``debug_nans`` sees what the function returns, and there the NaN is gone. ``checkify`` sees the
+# NaN where it arises.
 #
 # What do the tools cost?
 # -----------------------
-# How many times as long does a step take if it prints one number? We compare the mended step with
+# How much longer does a step take if it prints one number? We compare the mended step with
 # three that are watched: one prints, one runs under ``debug_nans``, and one was made by
 # ``checkify`` and raises its error if there is one. These are the functions that we time. A
 # wrapper, not shown, waits until the first has printed its number, and discards the text. (The time
@@ -248,8 +246,9 @@ checked = ten.speedup(experiments.CHECKED, over=experiments.PLAIN)
 # often begins as an infinity in the forward pass. Then see to it that no infinity arises. Replacing
 # it afterwards comes too late for the gradient.
 #
-# Which tools could you leave on? That depends on how long your step takes. A step of ten points
-# that prints was :measured:`printed than the plain one`. Under ``debug_nans`` it was
+# Which tools could you leave on? As a rule of thumb, print in steps that take far longer than a
+# callback to Python, and switch the checks on while you hunt for a NaN. A short step, of ten
+# points, was :measured:`printed than the plain one` if it printed. Under ``debug_nans`` it was
 # :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`.
 #
 # Try it yourself in :doc:`exercise 13 </exercises/13_faults>`, which also has a profile to read.

@@ -18,9 +18,16 @@ time goes, tests gradients, and writes the conclusion.
 # :doc:`the price of a call </tutorials/performance/dispatch_overhead>`, which you pay for five
 # numbers as for a million.
 #
-# The experiment is the one from the page on that price, now with all four of its operations:
-# ``dot``, ``einsum``, ``eig`` and ``svd``. Each is computed in the same five ways on the library's
-# own arrays, and all but ``svd`` on JAX's as well. The column *arrays* of the tables says which.
+# We reuse the experiment of :doc:`why JAX is slow on small arrays
+# </tutorials/performance/dispatch_overhead>`, which showed ``dot``. Here are all four of its
+# operations: ``dot``, ``einsum``, ``eig`` and ``svd``. Each is computed in the same five ways on
+# the library's own arrays, and all but ``svd`` on JAX's as well. The column *arrays* of the tables
+# says which.
+#
+# All arrays have 32 bits, but the work isn't quite the same: for ``eig``, ``svd`` and ``solve``,
+# ``numpy.linalg`` converts them to 64 bits, computes, and converts the result back, whereas JAX
+# computes in 32 bits. So part of any difference between the times of these three may be due to
+# fewer bits.
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -86,9 +93,9 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
 # After the move to ``jit``, :measured:`gained` of these :measured:`compared` cases would take
-# measurably less time, and :measured:`lost` measurably more. Wherever one takes more, the authors
-# were right to hesitate, because the library would pay for dispatch in every operation. But a
-# single operation is the worst case for JAX, with nothing to fuse. Algorithms are chains of
+# measurably less time, and :measured:`lost` measurably more. Wherever a case takes more, the
+# authors were right to hesitate, because the library would pay for dispatch in every operation. But
+# a single operation is the worst case for JAX, with nothing to fuse. Algorithms are chains of
 # operations, and if a whole chain is compiled, there is one call to pay for.
 #
 # Dispatch isn't everything. What else decides for ``einsum``, ``eig`` and ``svd``?
@@ -144,12 +151,9 @@ print(jax.default_backend(), routines(jnp.linalg.eig, matrix))
 
 # %%
 # A name with ``lapack`` stands for a routine of the library that NumPy uses, too, called from
-# within XLA. But the two don't do the same work: JAX computes in the 32 bits of its input, while
-# ``numpy.linalg`` converts the matrix to 64 bits, computes, and converts the result back. So part
-# of any difference between the times of ``eig``, ``svd`` and ``solve`` may be due to fewer bits. On
-# a GPU, :func:`jax.lax.linalg.eig` has three to choose from: cuSOLVER, where the installed version
-# is new enough; MAGMA, if you install it; and LAPACK on the host, with the matrix sent there and
-# back.
+# within XLA. On a GPU, :func:`jax.lax.linalg.eig` has three implementations to choose from:
+# cuSOLVER, where the installed version is new enough; MAGMA, if you install it; and LAPACK on the
+# host, with the matrix sent there and back.
 #
 # Before we time it, is the answer right? Each eigenvector times its eigenvalue has to equal the
 # matrix times the vector:
@@ -187,8 +191,8 @@ print(jax.default_backend(), routines(jnp.linalg.svd, matrix))
 
 # %%
 # On a CPU, JAX calls LAPACK's ``gesdd``, and so does NumPy. That leaves three differences:
-# dispatch, the number of bits, and the build of LAPACK. (NumPy's wheels for Linux bring their own
-# as part of OpenBLAS, and JAX borrows SciPy's.) So where would a factor of four come from?
+# dispatch, the number of bits, and the build of LAPACK: NumPy's wheels for Linux bring their own as
+# part of OpenBLAS, and JAX borrows SciPy's. Do these differences come to a factor of four?
 experiments.tabulate(results, "svd")
 
 # %%
@@ -206,9 +210,9 @@ four_times_quicker = claim(
 four_times_quicker
 
 # %%
-# This doesn't settle whether the notebook was right: its sentence names neither device nor size,
-# and may hold for another device or other sizes. A sentence without its table can't be checked,
-# only measured again.
+# Our measurement doesn't settle whether the notebook was right, because its sentence names neither
+# device nor size, and may hold for another device or other sizes. A sentence without its table
+# can't be checked, only measured again.
 #
 # ``solve``, in more than one call
 # --------------------------------
@@ -258,19 +262,20 @@ except NotImplementedError as error:
 # %%
 # The first gradient exists, and a difference quotient would find it. But JAX's formula for ``svd``
 # divides by differences between squares of singular values, and where the singular values are all
-# 1, as those of an orthogonal matrix are, it divides by zero. The second doesn't exist for every
-# matrix, so JAX refuses it until you promise that yours are suitable, whereas autograd computes it
-# unasked. (Eigenvalues alone, from :func:`jax.numpy.linalg.eigvals`, have gradients.) So before you
-# move, differentiate at your users' matrices, and above all at the special ones.
+# 1, as those of an orthogonal matrix are, it divides by zero. The second gradient doesn't exist for
+# every matrix, so JAX refuses it until you promise that your matrices are suitable, whereas
+# autograd computes it unasked. Eigenvalues alone, from :func:`jax.numpy.linalg.eigvals`, have
+# gradients. So before you move, differentiate at your users' matrices, and above all at the special
+# ones.
 #
 # The missing conclusion: move what can move as a whole
 # -----------------------------------------------------
 # Suppose that the library's users run long loops over many small matrices, such as a mean of
 # thousands of rotations. Then a move may pay, because ``jit`` around the loop and ``vmap`` over the
 # matrices turn many calls into one. :doc:`The page on vmap </tutorials/transformations/vmap>`
-# measures what that gained a batch of a thousand; time your own loop before you decide. If a step
-# of the loop looks for the nearest orthogonal matrices, for instance, you can take the function
-# above as it is, although it was written for a single matrix:
+# measures what that gained for a batch of a thousand, but time your own loop before you decide. If
+# a step of the loop looks for the nearest orthogonal matrices, for instance, you can take the
+# function above as it is, although it was written for a single matrix:
 all_nearest = jax.jit(jax.vmap(nearest_orthogonal))
 shape = (1000, 3, 3)
 many = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
@@ -298,13 +303,13 @@ eig_of_five, eig_of_fifty = (
 )
 
 # %%
-# If the library moved from autograd to ``jit``, :measured:`gained` of this page's
-# :measured:`compared` cases (four operations, each at several sizes) would take measurably less
-# time, and :measured:`lost` would take measurably more. But don't judge JAX by single operations if
-# your program chains them: time the longest function that you can compile as a whole, and test its
-# gradients where your data lie. And don't rely on a factor without its measurements. The notebook
-# promised a factor of four. On this page's machine, ``svd`` of two hundred rows was
-# :measured:`svd_compiled than NumPy's`.
+# Of the :measured:`compared` operations on small arrays that we timed, :measured:`gained` would
+# take measurably less time if geomstats moved from autograd to ``jit``, and :measured:`lost` would
+# take measurably more. But don't judge JAX by single operations if your program chains them: time
+# the longest function that you can compile as a whole, and test its gradients where your data lie.
+# And don't rely on a factor without its measurements. For ``svd``, among others, the authors'
+# notebook reported a factor of four, without a table. On this page's machine, ``svd`` of two
+# hundred rows was :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.

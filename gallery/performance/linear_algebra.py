@@ -120,9 +120,10 @@ for device, limit in ceilings.items():
         print(f"  {rate / 1e9:.0f} GFLOP/s in {dtype}")
 
 # %%
-# A task takes at least the time that its operations need, and at least the time that its bytes
-# need. The longer of the two is its limit. A product of two matrices of ``n`` rows takes 2n³
-# operations. What share of its limit does JAX's product reach?
+# The device needs a certain time for a task's operations, and a certain time for its bytes. The
+# task can't take less than the longer of the two. We divide that shortest possible time by the time
+# that was measured, and call the result the *share of the limit*: 1 would be perfect. A product of
+# two matrices of ``n`` rows takes 2n³ operations. What share does JAX's product reach?
 n = points["product"]
 product = results.only("JAX", task="product")
 device = product.device
@@ -194,13 +195,13 @@ _ = figures.roofline(
 # is modelled stopped JAX's clock when the call returned, and not when the result was ready. What
 # share of the limit would JAX's product reach by that clock?
 shown = least_s / product.dispatch.value
-print(f"{shown:.3g} times the limit without waiting")
-print(f"{least_s / product.time.value:.2f} times the limit with waiting")
+print(f"without waiting: {shown:.3g}")
+print(f"with waiting:    {least_s / product.time.value:.2f}")
 
 # %%
-# No computation can far exceed its limit. So if the first number is well above 1, the clock stopped
-# too early. You can test other people's numbers in the same way: when somebody reports the time of
-# a product, count its operations.
+# A share can't be far above 1, so if the share without waiting is, the clock stopped too early. You
+# can test other people's numbers in the same way: when somebody reports the time of a product,
+# count its operations.
 #
 # A known property exposes a wrong answer
 # ---------------------------------------
@@ -247,17 +248,19 @@ Table("Distance of the product from the identity", headers, rows)
 # The table has both the largest distance and the mean because somebody once mixed them up. The
 # program that stopped its clock too early also printed a "maximum absolute offset from identity"
 # for three libraries, but for JAX it had computed the mean. So JAX's inverse looked better than it
-# was (in our table, by the factor in the last column), and nothing about the number gave that away.
+# was, in our table by the factor in the last column, and nothing about the number gave that away.
 #
 # What JAX may round in float32
 # -----------------------------
-# If a product is close to its limit, no library can make it much faster. Fewer bits can raise the
-# limit itself, if the device has instructions for short numbers. The list of limits above shows
-# whether they do here. (The limit of bfloat16 is the best of two products, one of which keeps its
-# result in float32.) The page on :doc:`fewer bits </tutorials/performance/bits>` converts arrays to
-# short formats. In a product of float32, JAX may shorten the input by itself. NVIDIA's tensor cores
-# multiply in TF32, which has the range of float32 but only 10 bits of fraction in place of 23, and
-# TPUs in bfloat16, which has 7.
+# If a product is close to its limit, no library can make it much faster. But fewer bits can raise
+# the limit itself, if the device has instructions for short numbers. The list of limits above shows
+# whether this device has a higher limit for bfloat16. That limit comes from the better of two
+# products, one of which keeps its result in float32.
+#
+# There, and on the page on :doc:`fewer bits </tutorials/performance/bits>`, the arrays were
+# converted on purpose. But even in a product of float32 arrays, JAX may shorten the input, without
+# being asked. NVIDIA's tensor cores multiply in TF32, which has the range of float32 but only 10
+# bits of fraction in place of 23, and TPUs in bfloat16, which has 7.
 #
 # A setting called ``precision`` decides whether JAX may do so, and the default favours speed. Pass
 # the setting to a call, or set it for a block with :func:`jax.default_matmul_precision`. How far
@@ -291,11 +294,12 @@ for name, bits in ("float32", 23), ("TF32", 10), ("bfloat16", 7):
     print(f"rounded to {name:8} {errors[name]:.1e}")
 
 # %%
-# Each bit less doubles the error that comes from the input. In float32, rounding within the product
-# hides that tiny error, so fewer bits cost less than the rule predicts. An inverse is less
-# forgiving, because it can multiply a rounding error by as much as the condition number of the
-# matrix. So let our matrix take the test with the identity again, inverted in 32 bits and in 64.
-# How far off is the product of the matrix and its inverse?
+# Each bit less doubles the error that comes from rounding the input. From 23 bits to 10, that
+# predicts a factor of 2¹³, or 8,192. We saw a factor of :measured:`tf32_error`, because in float32
+# another error is larger than that of the input: the rounding of the sums. An inverse is less
+# forgiving than a product, because it can multiply a rounding error by as much as the condition
+# number of the matrix. So let our matrix take the test with the identity again, inverted in 32 bits
+# and in 64. How far off is the product of the matrix and its inverse?
 with jax.default_matmul_precision("highest"):
     identity = x @ jnp.linalg.inv(x)
 off_32 = abs(as_numpy(identity) - np.eye(size)).max()
@@ -312,13 +316,13 @@ is_ignored = max(by_setting) < 1.5 * min(by_setting)
 matters = "makes no difference" if is_ignored else "changes the error"
 
 # %%
-# On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of the
-# limit, and was :measured:`against_numpy than NumPy's`. The comparison with NumPy doesn't show how
-# much speed is left to gain. The comparison with the limit does. Fewer bits may be faster where the
-# device has instructions for them, but they cost accuracy everywhere: rounding the input to TF32
-# multiplied the error of float32 by :measured:`tf32_error`. So check both halves of a benchmark.
-# Compare the time with the device's limit. Then test the answer against a property that it must
-# have, and look at the worst element, not at the mean.
+# On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of what
+# the device can do, and was :measured:`against_numpy than NumPy's`. The comparison with NumPy
+# doesn't show how much speed is left to gain, but the share of the limit does. Fewer bits may be
+# faster where the device has instructions for them, but they cost accuracy everywhere: rounding the
+# input to the 10 bits of TF32 multiplied the error of a float32 product by :measured:`tf32_error`.
+# So check both halves of a benchmark. Compare the time with the device's limit. Then test the
+# answer against a property that it must have, and look at the worst element, not at the mean.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

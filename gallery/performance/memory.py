@@ -44,8 +44,9 @@ def analysis(function, layers):
 # The loss needs memory for one layer at a time. How much more does its gradient need, for 32
 # layers? Guess before you read on.
 gradient = jax.grad(memory.loss)
+plans = {}
 for name, function in {"loss": memory.loss, "gradient": gradient}.items():
-    found = analysis(function, layers=32)
+    plans[name] = found = analysis(function, layers=32)
     print(f"{name}:")
     print(f"  {found.argument_size_in_bytes / 1e6:6.2f} MB of arguments")
     print(f"  {found.output_size_in_bytes / 1e6:6.2f} MB of results")
@@ -53,13 +54,19 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
     print(f"  {found.peak_memory_in_bytes / 1e6:6.2f} MB at the peak?")
 
 # %%
-peak_omits = found.peak_memory_in_bytes < found.temp_size_in_bytes
-omits_or_includes = "omits" if peak_omits else "includes"
+omitted = 0
+for found in plans.values():
+    others = found.argument_size_in_bytes + found.output_size_in_bytes
+    omitted += (
+        found.peak_memory_in_bytes < others + found.temp_size_in_bytes / 2
+    )
+omits_in = ("neither program", "one program", "both programs")[omitted]
 
 # %%
 # *Temporaries* are the memory that the program sets aside for its own use while it runs. The last
-# number is called ``peak_memory_in_bytes``. For the gradient, it :measured:`omits_or_includes` the
-# temporaries. Don't rely on it: to get the total, add arguments, results and temporaries.
+# number is called ``peak_memory_in_bytes``, and leaves out the temporaries of
+# :measured:`omits_in`. Don't rely on that number: to get the total, add arguments, results and
+# temporaries.
 #
 # A gradient remembers
 # --------------------
@@ -129,7 +136,7 @@ Source(peak.growth)
 
 # %%
 # We run two gradients, with a batch so large that little else in the process matters. The second
-# one is the subject of the next section:
+# gradient is the subject of the next section:
 from jaxcap.experiments import memory as experiments
 from jaxcap.experiments.memory import EVERYTHING, INPUTS, PRODUCTS, WHOLE
 
@@ -146,7 +153,7 @@ from jaxcap.results.tables import Table
 
 def in_megabytes(size):
     """Write a number of bytes, which may be unknown."""
-    return "unknown" if size is None else f"{size / 1e6:,.0f} MB"
+    return "unknown" if size is None else f"{size / 1e6:,.1f} MB"
 
 
 rows = [(name, *map(in_megabytes, sizes)) for name, sizes in seen.items()]
@@ -155,8 +162,8 @@ Table("Temporaries and results of one call", columns, rows)
 
 # %%
 # The operating system also counts memory that the runtime and its threads use, which the compiler
-# doesn't know about. The excess was about :measured:`excess` in the two rows. Plan with the
-# analysis, and leave about as much free as this excess.
+# doesn't know about: in the two rows, about :measured:`excess`. Plan with the analysis, and leave
+# some room for the rest.
 #
 # Remember less, and compute it again
 # -----------------------------------
@@ -253,10 +260,11 @@ for name in order:
 # A checkpoint may save nothing
 # -----------------------------
 # A checkpoint around everything saves nothing. Before the backward pass can begin, the whole
-# forward pass has to run, and all of it has to be remembered, just as without a checkpoint. (If you
-# ask for the value as well, the forward pass even runs twice.) JAX's documentation
-# `warns of that <https://docs.jax.dev/en/latest/301/remat.html#jax-checkpoint-fundamentals>`__:
-# wrap the parts, not the whole.
+# forward pass has to run, and all of it has to be remembered, just as without a checkpoint. And if
+# you ask for the value as well, the forward pass runs twice. JAX's documentation
+# `warns of such a checkpoint
+# <https://docs.jax.dev/en/latest/301/remat.html#jax-checkpoint-fundamentals>`__: wrap the parts,
+# not the whole.
 #
 # Even a checkpoint around each layer may save nothing. Write the same stack as a Python loop, and
 # the compiler sees all its layers at once. Count how often JAX asks for ``tanh``, and how often the
@@ -278,22 +286,22 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
 
 # %%
 # With checkpoints, JAX asked for each ``tanh`` twice, and the compiler :measured:`reaction`.
-# Anywhere else, reusing a result is the right thing to do. Here, it undoes the checkpoint. JAX
-# tries to prevent this with a barrier between the two (``prevent_cse`` of :func:`jax.checkpoint`),
-# but what becomes of the barrier is up to each device's compiler, and `people wondered
-# <https://github.com/jax-ml/jax/issues/19822>`__ where their savings were.
+# Anywhere else, reusing a result is the right thing to do, but reuse undoes a checkpoint. To
+# prevent it, JAX puts a barrier between the first computation and its repeat (the option
+# ``prevent_cse`` of :func:`jax.checkpoint`). But a device's compiler may remove the barrier, and
+# users `have missed their savings <https://github.com/jax-ml/jax/issues/19822>`__.
 #
 # In a ``scan``, as above, one ``tanh`` is in the forward loop and its repeat in the backward loop,
 # and `compilers optimise less across loops
-# <https://docs.jax.dev/en/latest/301/remat.html#practical-notes>`__. (There you don't need the
-# barrier, and ``prevent_cse=False`` leaves it out.) Whether you write a scan or a loop, ask for the
+# <https://docs.jax.dev/en/latest/301/remat.html#practical-notes>`__. So a scan doesn't need the
+# barrier, and ``prevent_cse=False`` leaves it out. Whether you write a scan or a loop, ask for the
 # temporaries before you trust a checkpoint.
 #
 # Give an argument's memory to the result
 # ---------------------------------------
 # A training step returns weights of the same shapes as it was given, so for a moment there are two
-# copies of them. If you don't need the old ones, :doc:`donate </tutorials/transformations/updates>`
-# them, and the new ones are written in their place:
+# copies. If you don't need the old weights, :doc:`donate </tutorials/transformations/updates>`
+# them, and the new weights are written in their place:
 def descend(stack, slopes):
     return jax.tree.map(lambda w, slope: w - 0.1 * slope, stack, slopes)
 
@@ -364,10 +372,15 @@ size_plain = in_megabytes(plain.temporary_bytes)
 size_thrifty = in_megabytes(thrifty.temporary_bytes)
 compared = recomputing_costs.estimate
 fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
+
+# %%
 excess = " and ".join(
-    in_megabytes(None if process is None else process - planned)
+    "unknown" if process is None else f"{(process - planned) / 1e6:.0f} MB"
     for planned, process in seen.values()
 )
+saved_pages = (plain.faults_per_call or 0) - (thrifty.faults_per_call or 0)
+saved_mb = round(saved_pages * mmap.PAGESIZE / 1e6)
+supplied = f"{saved_mb} MB less of it" if saved_mb > 0 else "no less of it"
 merged = done["layers"] < asked["layers"]
 reaction = "computed it only once" if merged else "computed it twice"
 
@@ -377,14 +390,16 @@ reaction = "computed it only once" if merged else "computed it twice"
 # subtract ``alias_size_in_bytes``, the donated memory that the results reuse.
 #
 # Here a gradient through a stack of layers needed :measured:`size_plain` of temporaries when it
-# remembered everything, and :measured:`size_thrifty` with a checkpoint around each layer. With
-# these checkpoints, it was :measured:`compared than without`. On another device or at another size,
-# the same checkpoints may cost time or save it. For a stack like this one, a gigabyte would hold
-# the gradient of :measured:`fit_plain` layers without checkpoints, or of :measured:`fit_thrifty`
-# layers with them.
+# remembered everything, and :measured:`size_thrifty` with a checkpoint around each layer. A
+# gigabyte would hold the gradient of :measured:`fit_plain` layers without checkpoints, or of
+# :measured:`fit_thrifty` layers with them.
 #
-# Check that a checkpoint has saved something, because one around the whole function saves nothing,
-# and a compiler may undo one around a part.
+# The gradient with checkpoints was :measured:`compared than the one without`. Checkpoints repeat
+# work, but new memory takes time as well, and each call got :measured:`supplied`. On another device
+# or at another size, the balance may differ.
+#
+# Compare the temporaries before and after you add a checkpoint, because a checkpoint around the
+# whole function saves nothing, and a compiler may undo a checkpoint around a part.
 #
 # Try it yourself in :doc:`exercise 12 </exercises/12_memory>`. Next: :doc:`where does the time go
 # </tutorials/performance/profiling>`?

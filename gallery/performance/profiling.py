@@ -14,9 +14,8 @@ expect?
 # -----------
 # Somebody measured the distances between a hundred places, and got some of them badly wrong. Where
 # are the places? Start anywhere, and move all points, step by step, until their distances agree
-# with the table. Small errors count by their square. Beyond a limit, an error counts only in
-# proportion to its size, so that wrong entries don't pull too hard. (Statisticians call this the
-# Huber loss.)
+# with the table. Small errors cost their square. Beyond a limit, the cost grows only linearly, so
+# that each wrong entry pulls with the same bounded force. (Statisticians call this the Huber loss.)
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
@@ -61,10 +60,10 @@ def record(step, folder):
 # Opening a trace and writing its file take time, too, once for each trace. So record several steps
 # in one. (How much time? :doc:`An experiment traces a single step </results/experiments/faults>`.)
 #
-# You would usually look at such a file in `XProf or in Perfetto
-# <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. But you can
-# also read it in Python, with ``ProfileData``. On a CPU, each of its *lines* is a thread. An event
-# that is an operation of a compiled program has a name in ``hlo_op``:
+# You would usually look at such a trace in `XProf or in Perfetto
+# <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. But Python
+# can read its ``*.xplane.pb`` file as well, with ``ProfileData``. On a CPU, each *line* of the data
+# is a thread. An event that is an operation of a compiled program has a name in ``hlo_op``:
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -150,9 +149,9 @@ def timeline(step):
 
 
 # %%
-# The limit only has to say how large an error usually is. The mean says that, too. Is it quicker to
-# compute than the median? For each operation, we take the median over ten steps, and for each part,
-# we add up its operations:
+# The limit only has to say how large an error usually is, and the mean says that, too. Is the mean
+# quicker to compute than the median? For each operation, we take the median over ten steps, and for
+# each part, we add up its operations:
 timelines = {
     "median": timeline(step),
     "mean": timeline(jax.jit(placement.step)),
@@ -182,14 +181,16 @@ Table("Operations of a step, in ms", columns, rows)
 
 # %%
 # Return to your guess. With the median, the part called :measured:`slowest` took longest. To find
-# the middle of an array, :func:`jax.numpy.median` sorts it. That is the sort among the operations
-# of ``limit``. A sort looks at each number many times. To compute roots, losses or a mean, one look
-# is enough.
+# the middle of an array, :func:`jax.numpy.median` sorts it, which is the ``sort`` among the
+# operations of ``limit``. A sort looks at each number many times, while roots, losses or a mean
+# need a single look.
 #
-# A profile is a single look, without an interval. Both columns need the same ``distances``, though
-# XLA may fuse them differently. Don't read more into the other times than the difference between
-# these two allows. The figure shows when
-# each operation ran. In a gap between the bars, the device waits for Python to make the next call:
+# A profile has no intervals. But both steps compute the same ``distances``, so unless XLA fused
+# them differently, the two numbers in that row ought to be nearly equal. Take their difference as a
+# measure of noise: a smaller difference in another row means nothing.
+#
+# The figure shows when each operation ran. In a gap between the bars, the device waits for Python
+# to make the next call:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -202,9 +203,9 @@ for lane, spans in enumerate(timelines.values()):
         bars = [((at - begin) / 1e6, ns / 1e6) for *_, at, ns in mine]
         label = None if lane else part
         axes.broken_barh(bars, (lane - 0.3, 0.6), color=colour, label=label)
-axes.set_xlabel("ms since the first operation (lower is better)")
+axes.set_xlabel("ms since the first operation")
 of_limit, of_all = took_ms["limit"][0], sum(ms[0] for ms in took_ms.values())
-finding = f"Without stalls, the limit takes {of_limit / of_all:.0%} of a step"
+finding = f"Limit by median: {of_limit / of_all:.0%} of the operations' time"
 figures.headline(figure, finding, "Ten steps as recorded, stalls included")
 axes.set_yticks((0, 1), [f"limit by\n{limit}" for limit in timelines])
 axes.invert_yaxis()
@@ -220,7 +221,8 @@ _ = figure.legend(loc="outside lower center", ncols=3)
 #     with jax.explain_cache_misses(True):
 #         step(positions, table)
 #
-# Which of these calls compile?
+# If nothing is printed, the call found a program that had been compiled before. Which of these
+# calls compile?
 multiply = jax.jit(lambda x, factor: x * factor)
 x, longer = jnp.ones(3), jnp.ones(4)
 mesh = jax.make_mesh((1,), ("devices",))
@@ -292,12 +294,12 @@ share = f"{in_median[slowest] / sum(in_median.values()):.0%}"
 
 # %%
 # To find what is slow, record a profile, and name the parts of your code with
-# :func:`jax.named_scope`. In this step, the part called :measured:`slowest` took longest, with
-# :measured:`share` of the time of all operations. A profile is a single look, so before you act on
-# a small difference, record another.
+# :func:`jax.named_scope`. In this page's step, the part called :measured:`slowest` took longest,
+# with :measured:`share` of the time of all operations. A profile is a single look, so before you
+# act on a small difference, record another profile.
 #
-# If a function is slow in every call, but its operations aren't, it may be compiled each time.
-# ``explain_cache_misses`` says why.
+# If a function is slow in every call, but its operations aren't, JAX may be compiling it each time.
+# Then ``jax.explain_cache_misses`` says why.
 #
 # Next: :doc:`where does a NaN come from </tutorials/performance/faults>`? The same step, with a
 # fault in its gradient.

@@ -17,18 +17,19 @@ from jaxcap.report.source import Source
 Source(network.loss)
 
 # %%
-# A fresh process computes this gradient once. It notes three times: when Python has started, when
-# JAX has been imported, and when JAX has found its devices. Then JAX *traces* the gradient,
-# *lowers* the record to the language of its compiler, XLA, and lets XLA *compile* that. Last, the
-# program runs. (The stage ``trace`` also draws the weights. A saved program is neither traced nor
-# lowered, but loaded in the stage ``compile``.)
+# A fresh process computes this gradient once, and reads the clock after each stage. The first three
+# stages end when Python has started, when JAX has been imported, and when JAX has found its
+# devices. Then JAX *traces* the gradient, which records its operations. It *lowers* that record to
+# StableHLO, the language that its compiler, XLA, reads, and XLA *compiles* it. Last, the program
+# *runs*, for the first time, which can take much longer than the next. The stage ``trace`` also
+# draws the weights. A program from a file is neither traced nor lowered, but loaded in the stage
+# ``compile``.
 from jaxcap.measure import start_up
 
 Source(start_up.first_result)
 
 # %%
-# Which stage takes the longest? Guess, and then look at a single process. (The last stage is a
-# program's first run, which can take much longer than the next.)
+# Which stage takes the longest? Guess, and then look at a single process:
 import time
 
 from jaxcap.measure import fresh
@@ -47,8 +48,9 @@ for stage, seconds in stages.items():
 # ---------------------------------
 # JAX can keep what it compiles in a folder, for other processes to find. You enable that
 # `persistent cache <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__ by naming
-# the folder before the first compilation. Here two processes run the program, the second with one
-# more setting. How many programs will be in the folder after each?
+# the folder. Do so before the first compilation, because what was compiled earlier isn't saved.
+# Here two processes run the program, the second with one more setting. How many programs will be in
+# the folder after each?
 import tempfile
 from pathlib import Path
 
@@ -71,15 +73,16 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 # Compiling our gradient took :measured:`less_or_more` time, so the first process saved
 # :measured:`what_was_saved`. A script may consist of many small programs, and find none of them in
 # the cache. So set the threshold to 0, as the second process did. In a script of your own, these
-# two lines do it, if they come before the first compilation::
+# two lines at the top do it::
 #
 #     jax.config.update("jax_compilation_cache_dir", "folder/of/your/choice")
 #     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 #
-# (Processes run what they find in the folder. That is why the page linked above warns you not to
-# share a cache with anybody whom you don't trust. The `same warning
+# Processes run what they find in the folder, so don't share a cache with anybody whom you don't
+# trust, as `JAX's page <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__ warns.
+# The `same warning
 # <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
-# goes for the file below.)
+# goes for the file below.
 #
 # A program in a file
 # -------------------
@@ -106,10 +109,10 @@ print(f"{size:,} bytes")
 # :func:`jax.export.export` stops before it compiles, and returns a function that is traced and
 # lowered, which you can save as well. JAX `promises
 # <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ that releases of the
-# next six months can read it. Other machines can read it, too, if their device is of the same kind,
-# or of a kind that you named in ``platforms``. They still have to compile it, but they need neither
-# your Python code nor the modules that it imports. Do the compiled program and the exported
-# function compute the same gradient as ``jit``?
+# next six months can read it. Other machines can run it, too, if they have the same platform, such
+# as ``cpu`` or ``cuda``, or one that you named in ``platforms``. They need neither your Python code
+# nor the modules that it imports, but they still have to compile the function. Do the compiled
+# program and the exported function compute the same gradient as ``jit``?
 import numpy as np
 from jax import export
 
@@ -123,8 +126,9 @@ for way in (program, exported.call):
 # What each of them saves
 # -----------------------
 # Now compare three starts. The first finds nothing saved, the second finds its program in the
-# cache, and the third loads it from the file. Which stages will get shorter, and how much of the
-# wait will be left? We start several processes of each kind, in random order:
+# cache, and the third loads it from the file. The exported function isn't among them, because it is
+# meant for other machines, and saves no compilation. Which stages will get shorter, and how much of
+# the wait will be left? We start several processes of each kind, in random order:
 without_cache = {"JAX_ENABLE_COMPILATION_CACHE": "0"}
 ways = {
     "nothing saved": (None, without_cache),
@@ -173,31 +177,31 @@ _ = figure.legend(loc="outside lower center", ncols=3)
 # %%
 from jaxcap.results.tables import Table
 
-rows = []
+medians = {}
 for stage in start_up.STAGES:
-    medians = [
-        np.median([s[stage] for s in each]) for each in starts.values()
-    ]
-    rows.append((stage, *(f"{1000 * median:.0f} ms" for median in medians)))
+    seconds = [[s[stage] for s in each] for each in starts.values()]
+    medians[stage] = [f"{1000 * np.median(some):.0f} ms" for some in seconds]
+rows = [(stage, *texts) for stage, texts in medians.items()]
 Table("Medians by stage", ("stage", *starts), rows)
 
 # %%
-# The cache can save ``compile``, and nothing else. JAX looks a program up `by its text
-# <https://github.com/jax-ml/jax/blob/main/jax/_src/cache_key.py>`__, so it has to trace and lower
-# the function first. (The key also contains whatever else shapes the machine code: the release of
-# JAX's compiler, the kind of device, and the compiler's flags. Change one of them, and the program
-# is compiled again.) The file saves ``trace``, ``lower`` and ``compile``, but you have to know
-# which program you want, and to save it again when the function changes.
+# Compare the stages rather than the whole: the dots show how much whole starts differ, and what one
+# stage saves can get lost in that. The cache can save ``compile``, and nothing else. JAX looks a
+# program up `by its text <https://github.com/jax-ml/jax/blob/main/jax/_src/cache_key.py>`__, so it
+# has to trace and lower the function first. The key also contains whatever else shapes the machine
+# code: the release of JAX's compiler, the kind of device, and the compiler's flags. If one of these
+# changes, the program is compiled again. The file saves ``trace``, ``lower`` and ``compile``, but
+# you have to know which program you want, and to save it again when the function changes.
 #
-# (If ``compile`` doesn't get shorter on your machine, XLA may have refused the saved program.
-# Before it loads one, it checks that the CPU has all the features that the program was compiled
+# If ``compile`` doesn't get shorter on your machine, XLA may have refused the saved program. Before
+# XLA loads a program, it checks that the CPU has all the features that the program was compiled
 # for. `Some Intel CPUs fail this check even on the machine that compiled the program
 # <https://github.com/jax-ml/jax/issues/38445>`__, because two hints for the optimiser count as
-# features there.)
+# features there.
 #
-# Neither saves the import, because JAX has to be imported before it can look for a cache or load a
-# file. If the import takes most of the time that is left, start fewer processes, and let each do
-# more.
+# Neither the cache nor the file saves the import, because JAX has to be imported before it can look
+# for either. If the import takes most of the time that is left, start fewer processes, and let each
+# do more.
 #
 # Has the start itself become shorter over the years? :doc:`/releases/topics/start-up` shows it
 # under dozens of releases.
@@ -213,19 +217,21 @@ nothing, in_cache, in_file = (
 first_result = Estimate.from_runs(nothing, unit="s")
 cached = Speedup.from_runs(nothing / in_cache)
 loaded = Speedup.from_runs(nothing / in_file)
-imports = [[stages["import"]] for stages in starts["nothing saved"]]
-imported = Estimate.from_runs(imports, unit="s")
+imported, *_ = medians["import"]
+compiled, compiled_from_cache, _ = medians["compile"]
 less_or_more = "more" if kept[0] else "less"
 what_was_saved = "its program" if kept[0] else "nothing"
 
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,
-# :measured:`imported` of that for the import. With the program in the cache, a start was
-# :measured:`cached than with nothing saved`. With the program in a file, it was
-# :measured:`loaded than with nothing saved`. A cache can save compilation, and a file tracing and
-# lowering as well, but neither saves the import. The longer your program takes to compile, the
-# larger the share of the wait that they save. Ours compiles quickly. If yours consists of many such
-# programs, set the cache's threshold to 0.
+# :measured:`imported` of that for the import. A cache on disk saves compiling: that stage took
+# :measured:`compiled` without a cache, and :measured:`compiled_from_cache` with the program in it.
+# Compiling is only a part of the start, so the whole start was
+# :measured:`cached than with nothing saved`. A compiled program in a file saves tracing and
+# lowering as well, and the start was :measured:`loaded than with nothing saved`. Neither saves the
+# import. The longer your program takes to compile, the larger the share of the wait that they save.
+# By default, the cache ignores programs that compile quickly, so if yours consists of many of
+# these, set its threshold to 0.
 #
 # Next: :doc:`which settings limit threads, and which save time? </tutorials/performance/threads>`
 # After that, :doc:`exercise 11 </exercises/11_second_process>` is about both pages.

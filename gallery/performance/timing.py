@@ -108,8 +108,8 @@ waves
 # NumPy's arrays live in the host's memory, and JAX computes on arrays that live on the device. Pass
 # a NumPy array to a JAX function, and each call has to bring the data over before it can start. On
 # a CPU, that means a copy, unless the array happens to begin at a multiple of 64 bytes, where JAX
-# can read it in place. (Ours begins elsewhere.) What does it cost to send a million numbers each
-# time?
+# can read it in place. We made ours begin elsewhere. What does it cost to send a million numbers
+# each time?
 sending = results.select(question=mistakes.SENDING)
 sending
 
@@ -216,10 +216,10 @@ figures.headline(figure, finding)
 _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
-# A process can judge itself only by how well its own rounds agree. But whatever was settled when
-# the process started, such as where in memory its code and its arrays lie, is the same in all of
-# them. So a square's interval may be narrow and still miss its neighbours. Here is what single
-# rounds could have told you, and what all processes together say:
+# A process can judge itself only by how well its own rounds agree. But some things are settled when
+# a process starts, such as where its code lies in memory, and they stay the same in all its rounds.
+# So a square's interval may be narrow and still miss its neighbours. Here is what single rounds
+# could have told you, and what all processes together say:
 single = np.concatenate(rounds)
 print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
@@ -227,7 +227,7 @@ print("all processes:", all_processes)
 # %%
 # The last line is what this site prints: the median, over several fresh processes, of the median
 # ratio within the rounds of each. If as many new processes measure it again, their median should
-# lie in its interval, between the dashed lines, 95 times out of 100.
+# lie in the interval of that line, between the dashed lines of the figure, 95 times out of 100.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
@@ -294,7 +294,8 @@ by_default
 
 # %%
 # When a call touches a page of memory that the operating system has to hand out first, the system
-# counts a *page fault*. Here are the counts, by default and with the memory kept:
+# counts a *page fault*. Here is what it counts in a call op by op and in a compiled call, first
+# with the memory kept and then by default:
 VARIANTS = mistakes.OP_BY_OP, mistakes.COMPILED
 kept = KEPT.run(budget_s=0.05)
 for label, some in ("memory kept", kept), ("the default", by_default):
@@ -303,25 +304,25 @@ for label, some in ("memory kept", kept), ("the default", by_default):
     print(f"{label}: page faults a call {faults}, jit {speedup.words}")
 
 # %%
-# The first line asks what mistake 6 asked, with the same ``wave`` and the memory kept as well. The
-# two values may differ, but their intervals should overlap.
+# The first line repeats the comparison of mistake 6, where the memory was kept as well.
 #
 # A page fault costs time that has nothing to do with JAX. Where one variant has many and the other
 # has few, part of what you would credit to ``jit`` belongs to the allocator. Your own program lives
-# with the default, so neither number is a lie. But before you quote one, count page faults with
-# Python's `resource.getrusage
-# <https://docs.python.org/3/library/resource.html#resource.getrusage>`__, and say which of the two
-# you measured.
+# with the default, so neither number is a lie. But before you quote one of them, count page faults
+# with Python's `resource.getrusage
+# <https://docs.python.org/3/library/resource.html#resource.getrusage>`__, and say whether the
+# memory was kept.
 #
 # Wrong and right times in one picture
 # ------------------------------------
 # Each row joins a wrong time with the right one. A cross to the left of its dot makes the code look
-# too fast, and a cross to the right too slow. In two rows, *a weak opponent* and *an opponent of 64
-# bits*, both marks time JAX's opponent, so a cross to the right flatters JAX.
+# too fast, and a cross to the right too slow. Two rows need care: in *a weak opponent* and *an
+# opponent of 64 bits*, both marks are times of the opponent. There, a cross to the right makes the
+# opponent look slow, and JAX look fast.
 #
-# (For the sent data and the allocator, which time is wrong depends on your question. We asked how
-# long JAX's computation takes. Mistakes 6 and 8 have no row: a single run is wrong by a different
-# factor each time, and a label isn't a time.)
+# For the sent data and the allocator, which time is wrong depends on your question. The figure asks
+# how long JAX's computation takes. Mistakes 6 and 8 have no row, because a single run is wrong by a
+# different factor each time, and a label isn't a time.
 compared = {
     "sending the data": (sending, mistakes.SENT, mistakes.ON_DEVICE),
     "an opponent of 64 bits": (
@@ -329,8 +330,8 @@ compared = {
         mistakes.NUMPY_64,
         mistakes.NUMPY_32,
     ),
-    "a new lambda each time": (wrapping, mistakes.NEW_LAMBDA, ONCE),
-    "a new wrapper each time": (wrapping, NEW, ONCE),
+    "compiling in each call": (wrapping, mistakes.NEW_LAMBDA, ONCE),
+    "wrapping in each call": (wrapping, NEW, ONCE),
     "a weak opponent": (opponents, mistakes.LOOP, mistakes.NUMPY),
 }
 
@@ -404,7 +405,8 @@ _ = figures.dumbbell(
 # time off by a factor of :measured:`off_by`. A correct clock can mislead, too, if you choose the
 # opponent: the same compiled function was :measured:`against_strong than NumPy`, and
 # :measured:`against_weak than a Python loop`. So don't judge a timing by its looks. Go through the
-# checklist, and do the arithmetic.
+# checklist on this page, and work out whether your device could reach the speed that the time
+# implies.
 #
 # To time your own functions by these rules, call :func:`jaxcap.measure.timing.compare`. JAX has
 # advice of its own in its `guide to benchmarking
