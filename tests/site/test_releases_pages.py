@@ -118,7 +118,7 @@ def test_plot_that_is_too_wide_for_a_phone_can_be_scrolled_where_its_letters_wou
 def test_a_topic_says_what_changed_most(read_small: Read) -> None:
     text = " ".join(read_small(LOOPS).get_text().split())
     changed = f"Between JAX {NAMES[0]} and {NAMES[-1]}, 1 of 1 benchmark changed for the worse."
-    largest = f"the largest is that of {REGRESSES}, which is now 3.0 times slower."
+    largest = f"That is {REGRESSES}, which is now 3.0 times slower."
     step = "The only change from one release to the next came with 0.4.33"
     assert f"{changed} {largest} {step}: {REGRESSES}, 3.0 times slower." in text
 

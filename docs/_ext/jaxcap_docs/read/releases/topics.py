@@ -139,9 +139,10 @@ def finding(releases: Releases, topic: str) -> str:
         benchmarks = f"of {len(compared)} benchmark{'s' * (len(compared) > 1)} changed"
         parts[0] = parts[0].replace(" ", f" {benchmarks} ", 1)
         largest = max(own, key=lambda change: change.factor)
+        which = "That is" if len(own) == 1 else "The largest of these changes is that of"
         sentences += [
             f"<strong>{since}, {listed(parts)}.</strong>",
-            f"Of these clear changes, the largest is that of {_link(largest)}, which is now {largest.words}.",
+            f"{which} {_link(largest)}, which is now {largest.words}.",
         ]
     steps = [change for change in releases.changes if change.series.topic == topic]
     return " ".join([*sentences, _largest_step(steps)])
