@@ -92,7 +92,10 @@ draw(bottom, in_step, "Python waits after each call")
 bottom.xaxis.set_major_formatter(EngFormatter(unit="s"))
 bottom.set_xlabel("time since the first call")
 lines = top.get_legend_handles_labels()
-_ = figure.legend(*lines, loc="outside lower center", ncols=2)
+figure.legend(*lines, loc="outside lower center", ncols=2)
+share = ahead.calls[-1].returned_s / ahead.calls[-1].ready_s
+finding = f"Without waiting, all calls return within {100 * share:.2g}% of the time"
+figures.headline(figure, finding)
 
 # sphinx_gallery_thumbnail_number = 1
 

@@ -203,9 +203,11 @@ def course(
         axes.annotate(text, (x[-1], last), color=INK, **beside)
         _choose_scale(axes, min(low), max(high))
         axes.yaxis.set_major_formatter(in_bytes if series.is_exact else EngFormatter("s"))
-        axes.set_ylabel(f"{series.quantity}\n(lower is better)")
-        marks = "dotted: a certain change, " if changes else ""
-        axes.set_xlabel(f"release of JAX ({marks}dashed: as under {measured[-1]})")
+        scale = ", log scale" if axes.get_yscale() == "log" else ""
+        axes.set_ylabel(f"{series.quantity}{scale}\n(lower is better)")
+        words = {c.ratio > 1: "orange: slower" if c.ratio > 1 else "blue: faster" for c in changes}
+        marks = [f"dashed: as under {measured[-1]}", *(f"dotted {word}" for word in words.values())]
+        axes.set_xlabel(f"release of JAX ({', '.join(marks)})")
         by_size = sorted(changes, key=lambda change: change.factor, reverse=True)
         changed = [change.after for change in by_size]
         _label_releases(axes, names, 12, first=changed, rotation=45, ha="right")
@@ -213,10 +215,10 @@ def course(
         axes.grid(axis="x", visible=False)
         axes.hlines(last, 0, x[-1], color=GRID, linewidth=0.8, linestyle="--")
         found = finding(series, changes, so_far)
-        words = (
+        ends = (
             f"{estimates[0].short} under {measured[0]}, {estimates[-1].short} under {measured[-1]}"
         )
-        headline(figure, found[:1].upper() + found[1:], series.benchmark, words)
+        headline(figure, found[:1].upper() + found[1:], series.benchmark, ends)
     return figure
 
 
