@@ -281,6 +281,16 @@ def test_the_library_differs_only_where_the_reference_is_near(ratio: float, is_n
         )
 
 
+@pytest.mark.parametrize(
+    ("factor", "conclusion"), [(3.1, Conclusion.FASTER_LIBRARY), (2.9, Conclusion.OTHER_DEVICE)]
+)
+def test_the_library_is_faster_only_beyond_what_the_computer_explains(
+    factor: float, conclusion: Conclusion
+) -> None:
+    measured = result(SIMPLE, times(SIMPLE, 1 / factor)), reference(SIMPLE, 1.5)
+    assert conclusion_about(SIMPLE, *measured) is conclusion
+
+
 def test_the_library_differs_only_where_all_references_are_near() -> None:
     fast = result(SEVERAL, times(SEVERAL, 0.1), dispatch_s=times(SEVERAL, 0.09))
     near = [reference(SEVERAL, 1.1, place) for place in range(3)]
@@ -633,7 +643,9 @@ def test_tables_show_devices_that_have_something_in_them_and_escape_their_names(
     assert "&lt;script&gt;" in html
     assert len(with_device[0].headers) == 6
     reason = assess(SIMPLE, [live]).reason
-    row = next(row for row in with_device[0].rows if row[-1] == f"other device. {reason}")
+    row = next(
+        row for row in with_device[0].rows if row[-1] == f"other device or library. {reason}"
+    )
     what, author, then, now, ratio, _ = row
     assert (what, author) == ("dot of NumPy arrays, size 5", "JAX, CPU")
     assert then == "310.4 µs (15.522388 s for 50,000 calls)"

@@ -89,7 +89,7 @@ class TestWording:
             (SLOWER, "Does not hold here", f"These measurements contradict the claim that {TEXT}."),
             (
                 ALIKE,
-                "Undecided here",
+                "About as fast here",
                 f"These measurements can't tell whether {TEXT}. {NARROW}",
             ),
         ],

@@ -21,7 +21,7 @@ from jaxcap.results import Result, ResultsError, ResultSet
 from jaxcap.results.statistics import QUOTABLE_SPREAD
 
 ROWS = "ol.jaxcap-path > li"
-UNCERTAIN = "too variable to compare with "
+UNCERTAIN = "not measured closely enough to compare with "
 # Not a measured number, but one that a page counted, computed or found.
 COUNTED = re.compile(r"^(counted|computed|found), measured ")
 INTERVAL = re.compile(r"95% interval ([\d.,]+) to ([\d.,]+), (\d+) processes")

@@ -52,6 +52,7 @@ const readerClaims = (() => {
       estimate,
       outcome,
       words: WORDS[outcome],
+      heading: isClose(outcome, estimate) ? "about as fast" : WORDS[outcome],
       sign: SIGNS[outcome],
       sentence: sentence(statement.text, outcome, estimate),
       measured:
@@ -67,11 +68,15 @@ const readerClaims = (() => {
     return high < least || low > most ? "fails" : "undecided";
   }
 
-  function sentence(text, outcome, { verdictInWords }) {
+  // Whether it is undecided although any difference is small.
+  function isClose(outcome, { verdictInWords }) {
+    return outcome === "undecided" && verdictInWords === "about as fast";
+  }
+
+  function sentence(text, outcome, estimate) {
     if (outcome === "holds") return `${text[0].toUpperCase()}${text.slice(1)}.`;
     if (outcome === "fails") return `These measurements contradict the claim that ${text}.`;
-    const isNarrow = verdictInWords === "about as fast";
-    const but = isNarrow ? " If there is a difference, it is smaller than a quarter." : "";
+    const but = isClose(outcome, estimate) ? " If there is a difference, it is smaller than a quarter." : "";
     return `These measurements can't tell whether ${text}.${but}`;
   }
 

@@ -91,13 +91,13 @@ const readerPage = (() => {
     return links.find((link) => link.hash === `#${id}`)?.closest("li");
   }
 
-  function callout({ sign, words, outcome, sentence, measured }, { name }, isOnlyMachine) {
+  function callout({ sign, heading, outcome, sentence, measured }, { name }, isOnlyMachine) {
     const box = element("div", "", { className: `jaxcap-claim jaxcap-${outcome}` });
     box.setAttribute("role", "note");
     const head = element("p", "", { className: "jaxcap-outcome" });
     const drawn = element("span", sign);
     drawn.setAttribute("aria-hidden", "true");
-    head.append(drawn, ` ${capitalised(words)} on ${isOnlyMachine ? "your machine" : name}`);
+    head.append(drawn, ` ${capitalised(heading)} on ${isOnlyMachine ? "your machine" : name}`);
     box.append(head, element("p", sentence), element("p", measured, { className: "jaxcap-note" }));
     return box;
   }

@@ -211,8 +211,7 @@ class Claim:
             return f"{text[0].upper()}{text[1:]}."
         if self.outcome == "fails":
             return f"These measurements contradict the claim that {text}."
-        narrow = self.estimate.verdict_in_words == "about as fast"
-        but = " If there is a difference, it is smaller than a quarter." if narrow else ""
+        but = " If there is a difference, it is smaller than a quarter." if self._is_close else ""
         return f"These measurements can't tell whether {text}.{but}"
 
     def __repr__(self) -> str:
@@ -227,8 +226,15 @@ class Claim:
         )
 
     @property
+    def _is_close(self) -> bool:
+        """Whether it is undecided although any difference is small."""
+        is_close = self.estimate.verdict_in_words == "about as fast"
+        return self.outcome == "undecided" and is_close
+
+    @property
     def _heading(self) -> str:
-        return f"{WORDS[self.outcome].capitalize()} here"
+        words = "about as fast" if self._is_close else WORDS[self.outcome]
+        return f"{words.capitalize()} here"
 
     @property
     def _measured(self) -> str:

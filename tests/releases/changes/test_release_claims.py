@@ -87,9 +87,9 @@ def test_single_processes_decide_nothing(tmp_path: Path) -> None:
         (("holds", "holds", "fails", "fails"), "holds up to 0.4.33; fails since 0.5.0"),
         (
             ("holds", "undecided", "undecided", "holds"),
-            "holds up to 0.4.31 and since 0.6.0; undecided from 0.4.33 to 0.5.0",
+            "holds in 0.4.31 and since 0.6.0; undecided from 0.4.33 to 0.5.0",
         ),
-        (("fails", "holds", "fails"), "holds in 0.4.33; fails up to 0.4.31 and since 0.5.0"),
+        (("fails", "holds", "fails"), "holds in 0.4.33; fails in 0.4.31 and since 0.5.0"),
         (("holds", "fails", "holds", "fails", "holds"), "holds under 3, fails under 2"),
     ],
 )

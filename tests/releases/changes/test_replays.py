@@ -233,7 +233,7 @@ def test_a_slowdown_that_may_still_be_there_is_not_fixed(
     least, most = newest
     speedup = replace(verdict(1).speedup, low=1 / most, high=1 / least)
     verdicts = {"0.1": R, "0.2": ReplayVerdict(speedup, threshold=4)}
-    assert summary(verdicts) == f"reproduced up to 0.1, {expected} since 0.2"
+    assert summary(verdicts) == f"reproduced in 0.1, {expected} since 0.2"
 
 
 # Reproduced, smaller, not seen and undecided.
@@ -261,7 +261,9 @@ R, S, N, U = verdict(9), verdict(3), verdict(1), verdict(4, spread=3)
             "reproduced up to 0.3 (in 2 of 3 releases, undecided in the other), undecided since 0.4",
         ),
         ([N, R, S, N], "reproduced in 0.2, smaller than reported in 0.3, fixed in 0.4"),
-        ([N, R, R, N, R, R], "reproduced from 0.2 to 0.3, fixed in 0.4, reproduced since 0.5"),
+        ([N, R, R, N, R, R], "reproduced from 0.2 to 0.3, not seen in 0.4, reproduced since 0.5"),
+        ([S, N, S, N, R, N], "seen on and off from 0.1 to 0.5, fixed in 0.6"),
+        ([S, N, S, N, R, S], "seen on and off from 0.1 to 0.6"),
         ([N, N], "not seen here"),
         ([N, N, U], "not seen in 2 of 3 releases, undecided in the other"),
         ([U, U], "undecided"),

@@ -69,8 +69,8 @@ class MeasuredRole(SphinxRole):
             return [], []
         if self.settled and not number.is_settled:
             peer = other.removeprefix("with ")
-            uncertain = f"too variable to compare with {peer} in this build"
-            words = uncertain if other else "(too uncertain to quote in this build)"
+            uncertain = f"not measured closely enough to compare with {peer} in this build"
+            words = uncertain if other else "(not measured closely enough in this build)"
             return [nodes.emphasis(text=words)], []
         text, rest = comparative(number.text, other) if other else (number.text, "")
         text = in_digits(text)

@@ -26,6 +26,7 @@ from jaxcap.results.statistics import CONFIDENCE, NO_DIFFERENCE, Estimate, Speed
 _TEXTS = ("thread", "report", "benchmark", "good", "alternative", "until")
 
 ReplayOutcome = Literal["reproduced", "smaller", "not seen", "undecided"]
+MOST_SPANS = 4  # in a sentence
 #: What became of a report until the newest release that it was compared with.
 ReplayStanding = Literal["still there", "fixed", "undecided", "not seen", "not measured"]
 
@@ -230,16 +231,7 @@ def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
     ]
     if not decided:
         return "undecided" if verdicts else "not measured"
-    phrases: list[str] = []
-    for outcome, group in groupby(decided, key=lambda item: item[1]):
-        span = [release for release, _ in group]
-        if outcome != "not seen":
-            what = "reproduced" if outcome == "reproduced" else "smaller than reported"
-            phrases.append(f"{what} {_where(span, releases)}")
-        elif phrases:
-            # Where the release before is undecided, it may have been fixed there already.
-            before = releases[releases.index(span[0]) - 1]
-            phrases.append(f"fixed {_in_or_by(before, verdicts)} {span[0]}")
+    phrases = _phrases(decided, verdicts)
     newest_decided = decided[-1][0]
     if phrases and (later := releases[releases.index(newest_decided) + 1 :]):
         is_there = all(verdicts[release].is_seen for release in later)
@@ -248,6 +240,33 @@ def summary(verdicts: Mapping[str, ReplayVerdict]) -> str:
     if phrases or len(decided) == len(releases):
         return ", ".join(phrases) or "not seen here"
     return f"not seen {_count_of(len(decided), len(releases))}"
+
+
+def _phrases(
+    decided: Sequence[tuple[str, ReplayOutcome]], verdicts: Mapping[str, ReplayVerdict]
+) -> list[str]:
+    """Describe each span of releases with one outcome, from the first that shows it; many as one."""
+    releases = list(verdicts)
+    seen = [release for release, outcome in decided if outcome != "not seen"]
+    spans = [
+        ([release for release, _ in group], outcome)
+        for outcome, group in groupby(decided, key=lambda item: item[1])
+    ]
+    phrases: list[str] = []
+    for span, outcome in spans:
+        if outcome != "not seen":
+            what = "reproduced" if outcome == "reproduced" else "smaller than reported"
+            phrases.append(f"{what} {_where(span, releases)}")
+        elif phrases and span[-1] == decided[-1][0]:
+            # Where the release before is undecided, it may have been fixed there already.
+            before = releases[releases.index(span[0]) - 1]
+            phrases.append(f"fixed {_in_or_by(before, verdicts)} {span[0]}")
+        elif phrases:
+            phrases.append(f"not seen {name_span(span, releases)}")
+    if len(phrases) <= MOST_SPANS:
+        return phrases
+    on_and_off = f"seen on and off from {seen[0]} to {seen[-1]}"
+    return [on_and_off, *phrases[-1:]] if decided[-1][1] == "not seen" else [on_and_off]
 
 
 def standing(verdicts: Mapping[str, ReplayVerdict]) -> ReplayStanding:

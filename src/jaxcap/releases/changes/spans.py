@@ -16,6 +16,8 @@ def name_span(span: Sequence[str], releases: Sequence[str]) -> str:
     begins, ends = span[0] == releases[0], span[-1] == releases[-1]
     if begins and ends:
         return "in all releases"
-    if begins or ends:
-        return f"up to {span[-1]}" if begins else f"since {span[0]}"
-    return f"in {span[0]}" if len(span) == 1 else f"from {span[0]} to {span[-1]}"
+    if ends:
+        return f"since {span[0]}"
+    if len(span) == 1:
+        return f"in {span[0]}"
+    return f"up to {span[-1]}" if begins else f"from {span[0]} to {span[-1]}"

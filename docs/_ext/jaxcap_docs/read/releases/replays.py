@@ -32,7 +32,8 @@ MARKS: tuple[ReplayOutcome, ...] = ("reproduced", "smaller", "not seen", "undeci
 # What is said at the top of each group of issues, in the order of the groups.
 GROUPS: Mapping[ReplayStanding, str] = {
     "still there": "The newest release shows these slowdowns, or at least a part of them.",
-    "fixed": "An earlier release showed these slowdowns. The newest shows no clear sign of them any more.",
+    "fixed": "An earlier release showed these slowdowns. The newest shows no clear sign of them any "
+    "more, though a small part may remain.",
     "undecided": "Our measurements scatter too much to tell whether the newest release shows these.",
     "not seen": "No release clearly showed these slowdowns on this machine.",
     "not measured": "No recorded release lets us tell.",

@@ -27,7 +27,8 @@ from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 #: What the programs of each topic stress, in Markdown.
 STRESSES = {
     "calls": "What does a call cost before it computes anything? These programs do little arithmetic, "
-    "so most of the time goes into JAX's own work, such as reading and converting arguments.",
+    "so most of the time goes into JAX's own work, such as reading and converting arguments. (The "
+    "transfer of a million numbers is an exception, because it moves 4 MB.)",
     "compilation": "The first call of a function traces it and compiles what was traced. These "
     "programs are large, or hold a large constant.",
     "elementwise": "Operations on each element by itself. If they are compiled together, XLA can fuse "
@@ -139,7 +140,7 @@ def finding(releases: Releases, topic: str) -> str:
         benchmarks = f"of {len(compared)} benchmark{'s' * (len(compared) > 1)} changed"
         parts[0] = parts[0].replace(" ", f" {benchmarks} ", 1)
         largest = max(own, key=lambda change: change.factor)
-        which = "That is" if len(own) == 1 else "The largest of these changes is that of"
+        which = "That is" if len(own) == 1 else "The largest change is that of"
         sentences += [
             f"<strong>{since}, {listed(parts)}.</strong>",
             f"{which} {_link(largest)}, which is now {largest.words}.",
