@@ -5,7 +5,7 @@ What makes a convolution slow?
 :doc:`The page before </tutorials/applications/training_speed>` exchanged the convolutions of a
 network for others with the same result, and timed whole training steps. Here we look inside a step.
 Which layer takes the time? What do you gain by writing a convolution as a product of matrices? And
-why may a gradient that is quick by itself take long in a loop?
+why can a gradient that is fast on its own be slow in a loop?
 """
 
 # %%
@@ -89,12 +89,12 @@ its_share = f"{spent('XLA', **longest) / sums['XLA']:.0%}"
 
 # %%
 # With XLA's own convolutions, the longest part here was :measured:`longest_part`, with
-# :measured:`its_share` of the sum. (*Patches* and *Winograd* also have a pool of their own. It
-# remembers where the largest pixel was, so its backward pass needn't look for that pixel.)
+# :measured:`its_share` of the sum. *Patches* and *Winograd* also have a pool of their own, which
+# remembers where the largest pixel was, so that its backward pass needn't look for that pixel.
 #
 # The times are medians of a few processes, so compare only numbers that are far apart. And don't
-# expect their sum to be the time of a whole step, which also fetches its images and computes the
-# loss, and in which XLA can fuse what belongs to two layers.
+# expect their sum to be the time of a whole step. A step also fetches its images and computes the
+# loss, and XLA can fuse what belongs to two of its layers.
 #
 # A convolution as a product of matrices
 # --------------------------------------
@@ -102,8 +102,8 @@ its_share = f"{spent('XLA', **longest) / sums['XLA']:.0%}"
 # gradients can be slow. But you can write a convolution as a product: cut out the patch around each
 # pixel, make it a row of a matrix, and multiply that by the kernel. Products have fast code on
 # every device, and their gradients are products again. The price is memory and its traffic: with a
-# kernel of three by three, the matrix holds each pixel up to nine times, and for the gradient, the
-# patches have to be added up again.
+# kernel of three by three, the matrix holds each pixel up to nine times, and a gradient with
+# respect to the images has to add up the patches again.
 from jaxcap.kernels import convolution
 from jaxcap.report.source import Source
 
@@ -124,8 +124,8 @@ patches_pay
 # Is the gradient as fast in a loop?
 # ----------------------------------
 # On a CPU, there is another reason to know about patches. These functions take the gradient of the
-# second convolution with respect to its kernel: for all images at once, and for one part of them
-# after another, in a compiled loop. Both do the same work. Will they take the same time?
+# second convolution with respect to its kernel: the first function for all images at once, and the
+# second for one part of them after another, in a compiled loop. Will they take the same time?
 Source(convolution.kernel_gradient, convolution.kernel_gradients)
 
 # %%
@@ -192,6 +192,16 @@ conclusion = {
 }[loop_in_order != once_in_order, in_loop > 3 * at_once]
 
 # %%
+outside = "Outside of loops, XLA brings convolutions into that order, but not"
+as_often = "Here, the loop had that order as often as the other program"
+cause = {
+    (True, True): f"{outside} inside, and that makes loops slow",
+    (True, False): f"{outside} inside. Here, the loop wasn't slow even so",
+    (False, True): f"{as_often}, so it was slow for another reason",
+    (False, False): f"{as_often}, and wasn't slow",
+}[loop_in_order != once_in_order, in_loop > 3 * at_once]
+
+# %%
 # One convolution of each program is the forward pass. The other computes the gradient. It adds up
 # over images instead of channels, so its dimensions start out in another order. On CPUs, XLA has
 # fast code for the order ``b01f_01io->b01f``. To get there, `a pass of the compiler
@@ -212,10 +222,11 @@ patches_once, patches_loop = (
 )
 
 # %%
-# How slow a convolution is depends on the code that computes it. The gradient of XLA's own took
-# :measured:`xla_once` for all images at once, and :measured:`xla_loop` in a compiled loop. Written
-# as a product of matrices, for which every device has fast code, the same gradient took
-# :measured:`patches_once` and :measured:`patches_loop`.
+# On a CPU, XLA has fast code for convolutions whose dimensions are in one order.
+# :measured:`cause`: the gradient of XLA's own convolution took :measured:`xla_once` for all images
+# at once, and :measured:`xla_loop` in a compiled loop. Written as a product of matrices, for which
+# every device has fast code, the same gradient took :measured:`patches_once` and
+# :measured:`patches_loop`.
 #
 # In a training step without such a loop, the backward pass of the second convolution with patches
 # was :measured:`backward_to_xla than with XLA's own`. Before you rewrite anything, find out where

@@ -250,14 +250,21 @@ all_reduces = [r for r in message_times if r.variant == PSUM]
 shortest, *_, longest = all_reduces
 sizes = [float(r.parameters["kilobytes"]) for r in (shortest, longest)]
 by_size = f"{sizes[1] / sizes[0]:,.3g}"
-by_time = f"{longest.time.value / shortest.time.value:.2g}"
+grown = longest.time.value / shortest.time.value
+by_time = f"{grown:.2g}"
+waiting_or_copying = "So even for short vectors, it is mostly the copying"
+if grown < sizes[1] / sizes[0] / 2:
+    waiting_or_copying = (
+        "So for short vectors it is mostly the waiting, which costs about the "
+        "same for any length, and for long ones more and more the copying"
+    )
 
 # %%
 # Waiting or copying? From the shortest vectors to the longest, the bytes grow by a factor of
 # :measured:`by_size`, and the time of an all-reduce grows by a factor of :measured:`by_time`. If
-# copying were all that takes time, the two factors would be the same. Starting and waiting cost
-# nearly as much for a short vector as for a long one, and with two messages the devices wait twice.
-# Our prediction above counts bytes, and leaves the waiting out.
+# copying were all that takes time, the two factors would be the same.
+# :measured:`waiting_or_copying`. With two messages, the devices wait twice. Our prediction above
+# counts bytes, and leaves the waiting out.
 #
 # Does the step that sends less take less time?
 # ---------------------------------------------
@@ -292,6 +299,10 @@ smallest = min(result.parameters["batch"] for result in step_times)
 by_units = step_times.speedup(
     sharded_step.UNITS, over=sharded_step.BATCH, batch=smallest
 )
+largest = max(result.parameters["batch"] for result in step_times)
+hand_to_batch = step_times.speedup(
+    sharded_step.BY_HAND, over=sharded_step.BATCH, batch=largest
+)
 
 # %%
 # If devices split the batch, they exchange the gradients of all weights. If they split the hidden
@@ -300,9 +311,11 @@ by_units = step_times.speedup(
 # the weights, each device had to send :measured:`types_sent` when we left the messages to JAX and
 # XLA, and :measured:`hand_sent` when we wrote them.
 #
-# And time the step, because bytes are only a part of its time. With the largest batch, a split
+# Then time the step, because it also has to compute and to wait. With the largest batch, a split
 # batch sends less, and its step was :measured:`by_batch than with split units`. With the smallest,
-# split units send less, and their step was :measured:`by_units than with a split batch`.
+# split units send less, and their step was :measured:`by_units than with a split batch`. Weights
+# that are split in a ``shard_map`` send as many bytes as a split batch. With the largest batch,
+# their step was :measured:`hand_to_batch than with a split batch`.
 #
 # This was the last tutorial. Try it yourself in :doc:`exercise 14 </exercises/14_sharding>`.
 # :doc:`How we measure </measuring>` has the rules behind all of the numbers.

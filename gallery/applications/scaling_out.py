@@ -21,9 +21,9 @@ You don't need a second GPU to follow, nor even a first.
 #
 #    $ JAX_PLATFORMS=cpu JAX_NUM_CPU_DEVICES=8 python program.py
 #
-# In the process of this page, JAX may have looked already. So we start new ones: ``run_python``
-# sets these two variables, waits for the end of its process, and returns what that printed.
-# (``start_python``, which we need later, doesn't wait.)
+# The process that builds this page may have asked JAX for its devices already, so we start new
+# processes. ``run_python`` sets the two variables, runs Python until it ends, and returns what it
+# printed. ``start_python``, which we need later, doesn't wait.
 from jaxcap.report.source import Source
 from jaxcap.report.virtual_devices import (
     compare_ways,
@@ -106,8 +106,8 @@ Source(sharding.by_pmap, compare_ways)
 # - With ``Explicit``, which you get from :func:`jax.make_mesh` if you don't ask, the way an array
 #   is split is part of its type, and JAX asks you wherever it can't tell how a result should be
 #   split.
-# - Inside a ``shard_map``, the mode is ``Manual``: you write the messages, except those that JAX adds
-#   for gradients. Choose it when you know better than XLA which to send.
+# - Inside a ``shard_map``, the mode is ``Manual``: you write the messages, except those that JAX
+#   adds for gradients. Choose it when you know better than XLA which to send.
 # - :func:`jax.pmap` takes no mesh: you give the batch an extra axis for the devices, and get a
 #   result from each. By now it is a wrapper around ``shard_map``, which JAX's authors recommend for
 #   new code.
@@ -266,10 +266,10 @@ at_most = scaling.speedup(several, over="1 device")
 
 # %%
 # To use more devices, you don't write another program. You say how arrays lie on a mesh, and XLA
-# adds the messages. As long as the whole batch stays the same, so does the training, but for
-# rounding: after two short epochs, the losses on this page differed by :measured:`difference` of
-# their value at most. Speed is another matter. On this page's machine, :measured:`several` were
-# :measured:`at_most than one`. Parts of one CPU say nothing about the speed of eight real devices.
-# So before you pay for those, time a step on one and on two.
+# adds the messages. As long as the whole batch stays the same, the training does too, apart from
+# rounding: in two short epochs, the losses on this page differed by at most :measured:`difference`
+# of their value. Speed is another matter. On this page's machine, :measured:`several` were
+# :measured:`at_most than one`. Parts of one CPU say nothing about the speed of real devices, so
+# before you pay for eight of those, time a step on one and on two.
 #
 # Next: :doc:`who decides how an array is split </tutorials/applications/sharding>`, if XLA doesn't.

@@ -97,7 +97,8 @@ show_type(lambda x: x.sum(axis=0), batch)
 # each device holds a `partial sum <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__, to be
 # added up later.)
 #
-# These are the three modes. ``Manual`` has a section below:
+# These are the three modes. Choose ``Explicit`` over ``Auto`` if you would rather be asked than
+# search the compiled program for messages that you didn't expect. ``Manual`` has a section below:
 from jaxcap.results.tables import Table
 
 headers = "mode", "who decides", "what you write"
@@ -260,8 +261,10 @@ show_new_weights(sharded_step.BY_HAND, by_hand)
 
 # %%
 # The new weights have the same types as before. But ``loss_on_one`` says which messages are sent
-# for the loss, where ``loss_of_split_weights`` only says what it needs. For the gradient, JAX turns
-# each of these messages around. So do both programs send the same? Types can't tell.
+# for the loss, where ``loss_of_split_weights`` only says what it needs. For the gradient, JAX
+# transposes them: where the forward pass collects parts of the weights, the backward pass adds up
+# gradients and hands out their parts. Do both programs send the same messages? The types don't say,
+# but the compiled programs on the next page do.
 #
 # Takeaway
 # --------

@@ -37,11 +37,12 @@ print(
 # %%
 # For four outputs, that saves nothing, because the small matrices cost more than six
 # multiplications. It can pay in a layer, where their work is shared. In the second convolution of
-# our network, we apply the algorithm to the rows of the images: for each pixel above, read *a row
-# of pixels with all their channels*, and for each weight, read *a matrix*. Rows are transformed
-# once for all features, and weights once for all images. A *tile* is six rows that give four rows
-# of output. ``tensordot`` multiplies the small matrix by what lies along the first axis, and the
-# comments are shapes.
+# our network, we apply the algorithm to the rows of the images. In the example, six pixels and
+# three weights were numbers. Here, each of the six pixels becomes *a row of pixels with all their
+# channels*, and each of the three weights *a row of the kernel, used as a matrix*. Rows are
+# transformed once for all features, and weights once for all images. Six rows are a *tile*, which
+# gives four rows of output. ``tensordot`` multiplies the small matrix by what lies along the first
+# axis, and the comments are shapes.
 def by_tiles(images, kernel):
     n, height, width, _ = images.shape  # height: 4 * tiles + 2
     tiles, columns, features = height // 4, width - 2, kernel.shape[-1]
@@ -93,7 +94,7 @@ largest = f"{abs(exact).max():.0f}"
 # Does it pay in the network?
 # ---------------------------
 # The page before cut a training step into layers. Here are the times of the second convolution,
-# forward. (Ratios are taken within each round, so they can differ from the quotient of two bars.)
+# forward. Ratios are taken within each round, so they can differ from the quotient of two bars.
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_changes import PATCHES, WINOGRAD
 from jaxcap.experiments.mnist_layers import FORWARD, LAYERS
@@ -190,19 +191,22 @@ of_limit = f"{speeds['Winograd'] / speeds['the limit']:.0%}"
 predicted = 2 * speeds["Winograd"] / speeds["patches"]
 by_products = f"{predicted:.1f}"
 forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
-rest = "may or may not matter: the ratio may be as predicted"
+rest = (
+    "The prediction lies inside the measured interval, so we can't tell "
+    "whether the work around the products adds to the gain or takes from it"
+)
 if forward_to_patches.low > predicted:
-    rest = "adds to the gain"
+    rest = "So the work around the products adds to the gain"
 elif forward_to_patches.high < predicted:
-    rest = "takes from the gain"
+    rest = "So the work around the products takes from the gain"
 
 # %%
 # The first two are the best of a hundred single calls. With half the work at these rates, the
 # products alone predict a ratio of :measured:`by_products` between the times of patches and of
 # Winograd's algorithm. Measured, the forward pass was
-# :measured:`forward_to_patches than with patches`. So what surrounds the products
-# :measured:`rest`. Patches copy each pixel up to nine times into memory. Winograd's transformations
-# read and write arrays, too, but only for a few images at a time.
+# :measured:`forward_to_patches than with patches`. :measured:`rest`. Patches copy each pixel up to
+# nine times into memory. Winograd's transformations read and write arrays, too, but only for a few
+# images at a time.
 #
 # And beside PyTorch? Winograd's products ran at :measured:`of_limit` of the limit. They do half the
 # work, so at half of the limit, they take as long as a direct convolution at the full limit, and
@@ -213,10 +217,11 @@ elif forward_to_patches.high < predicted:
 #
 # What else did we try?
 # ---------------------
-# Most ideas that should save time don't, and most write-ups leave out the ideas that failed. Here
-# are ours for a CPU. Each row is the training with Winograd's algorithm, in a scan, with one
-# change. Compiling so many programs takes minutes, so these numbers don't come from this build.
-# They were recorded on the machine and on the day that the table names:
+# What does each part of our training on a CPU contribute, and what else did we try? Each row is the
+# training with Winograd's algorithm, in a scan, with one change. Some rows *take out* a part, and
+# others *try* something new. Below 1, the change made the training slower. Compiling so many
+# programs takes minutes, so these numbers were recorded earlier, on the machine and on the day that
+# the table names:
 from jaxcap.experiments.mnist_search import BEST
 from jaxcap.releases.recorded import recorded_results
 
@@ -225,25 +230,28 @@ search = recorded_results("mnist search")
 # %%
 from jaxcap.results.tables import Table
 
+plain = "patches", "all images at once", "XLA's pool", "Flax's dropout"
+without = (*plain, "a pool with JAX's gradient", "one core")
+rows = []
+for change, ratio in search.paired_speedups(BEST):
+    does = "take out" if change.variant in without else "try"
+    rows.append((does, change.variant, ratio.short, ratio.range))
+rows.sort(key=lambda row: row[0])
 machine = search.environment
-rows = [
-    (change.variant, change.parameters["kind"], ratio.short, ratio.range)
-    for change, ratio in search.paired_speedups(BEST)
-]
 title = f"Recorded on {machine.device.name}, {machine.measured_at.date()}"
-headers = "change", "group", "times as fast", "95% interval"
+headers = "what we do", "change", "times as fast", "95% interval"
 Table(title, headers, rows)
 
 # %%
-# Where the interval includes 1, the recording can't tell whether a change helps. For most changes,
-# you can name a reason to try them and a reason why they may fail. *bfloat16* can help if the CPU
-# multiplies such numbers as they are and the results are in float32. Here, results and sums are in
-# bfloat16 as well, which may take :doc:`conversions to float32 and back
-# </tutorials/performance/bits>`. With fewer images at a time, the products get small, and with
-# more, the arrays leave the cache. Recomputing what the gradient needs saves memory, but costs
-# time. *Channels first* is the order in which a patch's numbers lie. (XNNPACK is a library of
-# kernels. XLA may now call YNNPACK instead. Where it does, the row without XNNPACK shows only
-# noise.)
+# Where the interval includes 1, the recording can't tell whether a change matters. Each idea has a
+# reason to try it, and most have a reason why they may fail. *bfloat16* can help if the CPU
+# multiplies such numbers as they are and the results are in float32. Here, the results are in
+# bfloat16 as well. XLA then :doc:`converts the operands to float32 </tutorials/performance/bits>`,
+# computes in float32, and rounds each result back. With fewer images at a time, the products get
+# small, and with more, the arrays leave the cache. Recomputing what the gradient needs saves
+# memory, but costs time. *Channels first* is the order in which a patch's numbers lie. XNNPACK is
+# a library of kernels, in place of which XLA may now call YNNPACK. Where it does, the row without
+# XNNPACK shows only noise.
 #
 # Takeaway
 # --------

@@ -88,10 +88,10 @@ print("all equal:", bool((weights == biases).all()))
 # which return an array of keys to map over with :func:`jax.vmap`. Which of these four ways will be
 # fast?
 #
-# Count the calls to JAX. Splitting takes two for each key: one to split, and one to take the result
-# apart. A stream takes one for each key, because its ``fold_in`` is compiled, and a batch takes one
-# in all, however many keys it has. If only calls took time, a stream would need half of splitting's
-# time, and a batch of a hundred keys a two-hundredth of it.
+# Count the calls to JAX. For each key, ``key, subkey = split(key)`` takes two: the split, and the
+# unpacking of its result into two keys. ``next(stream)`` takes one, a compiled ``fold_in``. A batch
+# takes one in all, however many keys it has. If only calls took time, a stream would need half of
+# splitting's time, and a batch of a hundred keys a two-hundredth of it.
 from jaxcap.experiments import keys as ways
 
 from jaxcap.report import figures
@@ -136,8 +136,8 @@ batch_pays
 # :measured:`batch than a hundred splits`. The count takes all calls to be equally expensive, and
 # they aren't. A call that makes a hundred keys has more to compute than one that makes two. And the
 # stream's calls are compiled as a whole, while :func:`jax.random.split` runs some Python code
-# first. For the size of such differences, compare the two batches, which take one call each: the
-# stream's was :measured:`stream_batch than the split`.
+# first. To see how much one call can differ from another, compare the two batches. Each is a single
+# call that makes a hundred keys, and ``stream(100)`` was :measured:`stream_batch than the split`.
 #
 # The price of keys matters only in a loop whose steps do little else. Otherwise, choose the way
 # that is easiest to get right.

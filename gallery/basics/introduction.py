@@ -85,12 +85,13 @@ slope(3.0)
 # %%
 # The two slopes agree up to rounding, although nobody told JAX the formula. Nor did JAX compare two
 # nearby points, which would have left an error. Instead, it followed ``wave`` operation by
-# operation, and applied the chain rule to each. (Both slopes are of a :term:`weak type`, because
-# they come from a plain Python number.)
+# operation, and applied the chain rule to each. (The :term:`weak type` of both slopes means that
+# they came from a plain Python number, and take on the type of a floating-point array that you
+# combine them with.)
 #
-# ``jax.grad`` needs a function that returns a single number. ``wave`` returns one only if it gets
-# one, so ``slope`` takes a single number, but our curve needs a thousand. :func:`jax.vmap` turns
-# ``slope`` into a function of whole arrays, so you needn't write a loop:
+# ``jax.grad`` only works on functions that return a single number. ``wave`` does so when you give it
+# a single number, so ``slope`` takes one point at a time, while our curve has a thousand points.
+# :func:`jax.vmap` turns ``slope`` into a function of whole arrays, so you needn't write a loop:
 slopes = jax.vmap(slope)(x)
 print(slopes.shape)
 
@@ -135,7 +136,8 @@ _ = figures.bars(results, title="wave of a hundred thousand numbers")
 # %%
 # Were you close? The result depends on the machine, so this site states each conclusion as a
 # *claim*, and checks it against the results. A claim's *interval* shows where its number would
-# probably fall if we repeated the measurement with the same number of processes:
+# probably fall if we repeated the measurement with the same number of processes. The number is the
+# median of ratios taken within rounds of turns, so it needn't be the quotient of the two times:
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(

@@ -126,8 +126,8 @@ figures.headline(figure, f"After the last addition, off by {off[-1]:.1%}")
 
 # %%
 # Where a thin spike points down, the running sum crosses the true value, and is right by accident.
-# The sums of both libraries add up groups of terms instead, which loses fewer digits, but don't
-# expect two functions to lose the same ones.
+# :func:`numpy.sum` and :func:`jax.numpy.sum` lose fewer digits, because they add up groups of terms
+# first. Their groups differ, so their results may differ as well.
 #
 # What if you ask JAX for 64 bits? It warns, and gives you 32:
 import warnings
@@ -292,7 +292,7 @@ verdicts = {
     for size in sorted({result.parameters["size"] for result in results})
 }
 noticed = [f"{n:,}" for n, word in verdicts.items() if word == "faster"]
-handing_over = "took no time that these measurements could tell from noise"
+handing_over = "took no time that we could measure"
 if noticed:
     handing_over = f"took measurable time at {' and '.join(noticed)} rows"
 results.speedups(over=product.JAX_ON_NUMPY)
@@ -319,20 +319,14 @@ jax_is_faster = claim(
     speedup_of(product.JAX_ARRAYS, over=product.NUMPY, size=1000),
 )
 on_1000_rows = jax_is_faster.estimate
-few_rows = results.speedup(
-    product.NUMPY, over=product.JAX_ON_NUMPY, size=min(verdicts)
-)
 jax_is_faster
 
 # %%
-# So on 1000 rows, JAX was :measured:`on_1000_rows than NumPy`. Did you expect an easy win? On a
-# CPU, neither library multiplies such matrices with code made from your Python. NumPy calls a BLAS
-# library, JAX the routines that come with its compiler, and both were tuned by hand. Which of them
-# suits a processor better depends on the processor, on the size, and on how many threads each uses.
-# If JAX uses a GPU, you are comparing two kinds of hardware. On the smallest matrices, NumPy was
-# :measured:`few_rows than JAX with NumPy's arrays`. That says little about NumPy's arithmetic,
-# because NumPy and JAX take turns here, and each has threads of its own. On a machine with few
-# cores, these get in each other's way, and NumPy by itself can be many times faster.
+# So on 1000 rows, JAX was :measured:`on_1000_rows than NumPy`. But don't read the factor at any size
+# as a verdict on NumPy's arithmetic. If JAX uses a GPU, you are comparing two kinds of hardware. On
+# a CPU, both libraries call routines that were tuned by hand. They take turns here, and each keeps
+# threads of its own. On a machine with few cores, or one that is busy with something else, threads
+# get in each other's way, and NumPy by itself can be many times faster than in this measurement.
 #
 # Takeaway
 # --------
@@ -346,9 +340,10 @@ print("JAX instead of NumPy:", against_numpy)
 # Write ``jnp`` for ``np``, and watch for six things: assignment, 32 bits, indices out of bounds,
 # mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
 # leave them on the device, because each conversion for a GPU is a copy over the bus. On this page's
-# device, handing NumPy's arrays to a matrix product :measured:`handing_over`. At multiplying the
-# largest matrices, JAX was :measured:`against_numpy than NumPy`. Such a single operation says
-# little about JAX, whose strength is what it does to whole functions.
+# device, handing NumPy's arrays to a matrix product :measured:`handing_over`. On the largest
+# matrices, JAX was :measured:`against_numpy than NumPy`. Since their threads may have got in each
+# other's way, that says little about NumPy by itself. Nor does a single operation say much about
+# JAX, whose strength is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

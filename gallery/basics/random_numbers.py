@@ -174,7 +174,7 @@ _ = axes[0].set_ylabel("y")
 # sample by itself looks fine. It shows once you combine samples. The sum of two independent
 # standard normal numbers, for example, should have a standard deviation of √2, which is about 1.41:
 for title in ("one key", "two keys"):
-    print(f"{title:8} {(x + samples[title]).std():.3f}")
+    print(f"{title:8} {(x + samples[title]).std():.2f}")
 
 # %%
 # With one key, each number is added to itself, so the sum has a deviation of about 2. JAX can look
@@ -236,11 +236,11 @@ for count in (2, 4, 6):
 # %%
 # Threefry makes random bits by scrambling a counter with the key. Before the change, it took the
 # counters of an array in pairs, one from the first half and one from the second, so a number
-# depended on the length of its array. That hurt when an array was spread over several devices: to
-# fill its own part, each had to compute some of another's numbers, or wait for them. Now a number
-# depends only on its position, so each device can fill its part by itself. That is what
-# *partitionable* means, and it holds for the keys from ``split``, too. The `announcement of the
-# change <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
+# depended on the length of its array. That hurt when an array was spread over several devices: each
+# device had to compute some of the others' numbers to fill its own part, or wait for them. Now a
+# number depends only on its position, so each device can fill its part by itself, and the array is
+# *partitionable*. The same holds for the keys from ``split``. The `announcement of the change
+# <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
 #
 # So if others are to repeat your numbers, tell them the version of JAX and its settings, and not
 # only the seed.

@@ -3,11 +3,11 @@ When is a result ready?
 =======================
 
 A JAX function may return before it has computed anything, and what you hold then is a promise of
-the result. So Python and the device work side by side, and sometimes one of them waits for the
-other. When does each wait for the other? The answer decides what a clock around a call measures,
-and what you can do about a slow program. We let Python run ahead of a few large products, see what
-makes it stop, and give it something to do in the meantime. At the end come small calls, for which
-it may be the device that waits.
+the result. So Python and the device work side by side, until one has to wait for the other. Which of
+them waits, and when, decides what a clock around a call measures, and how to speed up a slow
+program. We let Python run ahead of a few large products, see what makes it stop, and give it
+something to do in the meantime. At the end come small calls, for which it may be the device that
+waits.
 """
 
 # %%
@@ -115,8 +115,10 @@ for name, timeline in (("ahead", ahead), ("in step", in_step)):
 # --------------------------------------
 # When does a promise have to be kept? When Python needs the numbers themselves: to print an array,
 # to test a value with ``if``, to convert it with ``float`` or to NumPy, and of course when you call
-# :func:`jax.block_until_ready`. It needn't wait to read the shape or the type, or to pass the array
-# on to another JAX function.
+# :func:`jax.block_until_ready`. Python needn't wait to read the shape or the type, or to pass the
+# array on to another JAX function. But it can't run ahead for ever. Under JAX 0.10, a CPU has at
+# most 32 computations under way, so in a long chain of products, each call after the 32nd waits
+# until an earlier product is done.
 #
 # Can you tell these uses apart? The first part of the next experiment computes a product ``y`` and
 # then uses it in one of five ways. Decide for each whether the call can return early:
@@ -200,9 +202,9 @@ figures.headline(figure, finding)
 # %%
 # In fresh processes, with a single product and a single read, reading meanwhile was
 # :measured:`lead than waiting first`. Two equal steps that overlap can take half the time at best.
-# In a chain, the first read and the last product have nothing to overlap with, so eight equal steps
-# would shrink to five, by a factor of 1.6. The factor in the figure was :measured:`in_chain`. It
-# needn't be 1.6, because the steps of the chain aren't quite equal, and each order ran only once.
+# Our chain has four reads and four products. Its first read and its last product have nothing to
+# overlap with, so at best, the eight steps take the time of five, a factor of 1.6. The figure shows a
+# factor of :measured:`in_chain`: the steps aren't quite equal, and each order ran only once.
 # Don't count on as much from a real disk: a sleep leaves the processor alone, while reading and
 # decoding need it.
 #
@@ -237,11 +239,12 @@ for rows in sorted({result.parameters["size"] for result in by_size}):
     print(f"cosine {of_cosine.get('flops', 0):.0f} flops")
 
 # %%
-# The border was at a thousand flops when we read XLA's source. A product with more is handed over,
-# although the figure can't show that where the product takes no longer than the hand-over. A
-# program without flops passes for a small computation, however many cosines it takes. The next
-# version of JAX may draw the border elsewhere, so even if a call has always waited so far, don't
-# rely on that. On a GPU, expect every compiled call to return early.
+# The border was at a thousand flops when we read XLA's source. Products with more flops are handed
+# over. For the smaller of them, the figure can't show it, because the product is done as soon as the
+# hand-over is. A cosine counts as no flops at all, so even a million cosines pass for a small
+# computation, and run inside the call. The next version of JAX may draw the border elsewhere, so
+# even if a call has always waited so far, don't rely on that. On a GPU, expect a compiled call to
+# return early, unless too many earlier ones are still under way.
 #
 # For debugging you can switch the hand-over off on CPUs. Set ``jax_cpu_enable_async_dispatch`` to
 # false before you first use JAX, and every call on a single CPU device computes its result before
@@ -315,8 +318,8 @@ returned_after = f"{100 * last.returned_s / last.ready_s:.2g}%"
 in_chain = f"{waited / lapped:.2g}"
 
 # %%
-# A JAX call returns a promise: in a chain of six products, the last call had returned after
-# :measured:`returned_after` of the time that all results took. So wait for the result before you
+# A JAX call returns a promise: Python had made all six calls of a chain of products after
+# :measured:`returned_after` of the time until the last result. So wait for the result before you
 # read a clock. Otherwise, wait only when you need the numbers: doing something else in the meantime
 # was :measured:`lead than waiting first`. If a loop of small calls is slow, don't blame the waiting
 # yet: compile the whole loop into one call, and measure that. On this page, one call was

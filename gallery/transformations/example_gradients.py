@@ -2,17 +2,17 @@
 Which examples pull too hard?
 =============================
 
-Training averages the gradients of all examples, and steps against the average. Sometimes you would
-rather see each of them: to find the examples that pull too hard, to limit how hard they pull, or to
-measure the noise. ``grad`` inside ``vmap`` gives you one gradient for each example. We use these
-gradients to find labels that are wrong, and then measure what it costs to compute the gradients.
+A training step averages the gradients of a batch of examples, and moves the weights against the
+average. Sometimes you would rather see each gradient: to find the examples that pull too hard, to
+limit how hard they pull, or to measure the noise. ``grad`` inside ``vmap`` gives you one gradient
+for each example. We use these gradients to find wrong labels, and then measure what they cost.
 """
 
 # %%
 # A gradient for each example
 # ---------------------------
-# Going backwards from the mean of the losses gives you only the mean of the gradients, and you
-# can't tell them apart afterwards. Take the gradient of one example's loss instead, and map that.
+# Going backwards from the mean of the losses gives you only the mean of the gradients, which you
+# can't take apart afterwards. Take the gradient of one example's loss instead, and map that.
 # This is the loss of :doc:`the page before </tutorials/transformations/vmap>`:
 import jax
 import jax.numpy as jnp
@@ -166,8 +166,8 @@ gradients_by_hand = gradients.speedup(
 )
 
 # %%
-# Compared with the formula, ``vmap`` of ``grad`` was :measured:`gradients_by_hand`. Weigh that
-# against the work: when the loss changes, somebody has to derive the formula again.
+# ``vmap`` of ``grad`` was :measured:`gradients_by_hand than the formula`. Weigh that against the
+# work: when the loss changes, somebody has to derive the formula again.
 #
 # Takeaway
 # --------
@@ -178,8 +178,8 @@ to_loop = mapping_pays.estimate
 # data are wrong, look first at the examples with the longest gradients: on this page, of the
 # :measured:`wrong` longest, :measured:`longest` belonged to wrong labels.
 #
-# For a thousand examples, mapping was :measured:`to_loop than a loop of compiled calls`. Compared
-# with a formula derived by hand for the whole batch, it was :measured:`gradients_by_hand`.
+# For a thousand examples, mapping was :measured:`to_loop than a loop of compiled calls`, and
+# :measured:`gradients_by_hand than a formula derived by hand for the whole batch`.
 #
 # Try it yourself in :doc:`exercise 6 </exercises/6_vmap>`. Next:
 # :doc:`what makes a comparison fair </tutorials/transformations/many_gradients>`, in JAX and in

@@ -39,8 +39,8 @@ jnp.zeros(3).at[places].add(1)
 # ----------------------------------
 # To read at many indices is to *gather*, and to write there is to *scatter*. To sum values by
 # group, add each at the index of its group, which is a scatter as well. :func:`jax.ops.segment_sum`
-# does that, and records the same operation, but it drops negative indices, which for ``.at`` count
-# from the end:
+# does that, and is traced to the same operation. The two differ in one point: ``segment_sum`` drops
+# negative indices, while ``.at`` counts them from the end.
 from functools import partial
 
 from jaxcap.kernels import updates
@@ -132,19 +132,20 @@ gather_pays
 # %%
 behind = {"gather": gather_pays.estimate, "scatter": scatter_pays.estimate}
 near, far = sorted(behind, key=lambda name: behind[name].value)
-compared = (
+further_behind = (
     f"the product fell further behind the {far} than behind the {near}"
     if behind[near].high < behind[far].low
-    else "the intervals show no difference between a gather and a scatter"
+    else "our intervals overlap, so they can't tell"
 )
 
 
 # %%
-# With ten groups, indexing was :measured:`gather_ten than the product`, and with a thousand
-# :measured:`by_gather than the product`. With a thousand groups, :measured:`compared`. In both
-# cases, the product works through a whole matrix, with a row for each value and a column for each
-# group, while indexing goes straight to one entry for each value. So consider a product only where
-# multiplying is far cheaper than indexing, and measure it there.
+# With ten groups, reading at indices was :measured:`gather_ten than the product`, and with a
+# thousand :measured:`by_gather than the product`. Did the product fall further behind a gather than
+# behind a scatter? With a thousand groups, :measured:`further_behind`. In both cases, the product
+# works through a whole matrix, with a row for each value and a column for each group, while
+# indexing goes straight to one entry for each value. So consider a product only where multiplying
+# is far cheaper than indexing, and measure it there.
 #
 # Sort first, and a running sum adds up the groups
 # ------------------------------------------------
@@ -251,8 +252,8 @@ by_gather = gather_pays.estimate
 # %%
 # Use indexing unless multiplying is far cheaper on your device. For each value, indexing touches
 # one place, whereas a product with a matrix of ones and zeros touches one for every group. With ten
-# groups, adding at indices was :measured:`with_ten than such a product`, and with a thousand
-# :measured:`by_scatter than such a product`.
+# groups, adding at indices was :measured:`with_ten than such a product`. With a thousand groups, it
+# was :measured:`by_scatter`.
 #
 # Don't sort just to avoid a scatter, unless you have measured that it pays. To add at a hundred
 # thousand indices, JAX took :measured:`add_time`, and ``argsort``, the first step of sorting, took

@@ -153,10 +153,10 @@ _ = figures.scaling(
 )
 
 # %%
-# And here is what all four functions gain over themselves op by op. Which size gains more: a small
-# one, where calls matter most, or a large one, where memory does? Without a GPU, only ``wave`` was
-# measured at several sizes, so the other three are single points. With a GPU, there is a figure for
-# each device:
+# How much does compiling speed up each of the four functions? And which size gains more: a small
+# one, where calls matter most, or a large one, where memory does? On a machine with a GPU, there is
+# a figure for each device. On one without, only ``wave`` was measured at several sizes, so each of
+# the others is a single point:
 for device in dict.fromkeys((best_device, "cpu")):
     _ = figures.speedups(
         results.select(device=device),
@@ -196,8 +196,9 @@ jit_pays_on_few
 
 # %%
 # Now return to your guess. Compiled, ``wave`` was :measured:`wave_speedup than op by op` on a
-# million numbers, and :measured:`on_few` on ten thousand. On this device, :measured:`gained_more`.
-# Both times, :measured:`before` kernels became :measured:`after`. If only the number of kernels
+# million numbers, and :measured:`on_few` on ten thousand. (Such a factor is the median of ratios
+# taken within rounds, so it needn't be the quotient of two times in the table.) On this device,
+# :measured:`gained_more`. Both times, :measured:`before` kernels became :measured:`after`. If only the number of kernels
 # counted, both factors would be :measured:`by_kernels`. What else takes time?
 #
 # Arithmetic remains to be done
@@ -219,12 +220,12 @@ one_kernel_each = {
 }
 
 # %%
-# Let them take turns, twenty times, and keep the shortest time of each. (The first turn compiles,
+# Let them take turns, a hundred times, and keep the shortest time of each. (The first turn compiles,
 # so it won't be the shortest.)
 import time
 
 times_ms = {name: [] for name in one_kernel_each}
-for _ in range(20):
+for _ in range(100):
     for name, compiled in one_kernel_each.items():
         start = time.perf_counter()
         compiled(x).block_until_ready()
@@ -238,12 +239,13 @@ beyond = 1 - min(times_ms["x + 1"]) / min(times_ms["wave"])
 arithmetic = f"{max(beyond, 0):.0%}"
 
 # %%
-# If moving numbers were all the work, the four times would be alike. What a function takes beyond
-# ``x + 1`` should be arithmetic: for ``wave``, that is :measured:`arithmetic` of the compiled
-# function's time. This part stays the same however few kernels there are, so ``jit`` can save only
-# what comes on top of the arithmetic. The other three functions should leave more to save, because
-# they compute a single exponential of each number instead of a sine and a cosine. The four times
-# are the shortest of a single process, so compare them with each other, and not with the table.
+# These are the shortest times of a single process, so they needn't match the table, and on a busy
+# machine even the shortest of a hundred can be off. If moving numbers were all the work, the four
+# times would be alike. What a function takes beyond ``x + 1`` should be arithmetic: for ``wave``,
+# that is :measured:`arithmetic` of the compiled function's time. Arithmetic stays the same however
+# few kernels there are, so ``jit`` can save only what comes on top of it. The other three functions
+# should leave more to save, because they compute a single exponential of each number instead of a
+# sine and a cosine.
 #
 # If you time this yourself on a CPU, memory can distort the result. Op by op, each intermediate
 # result needs memory of its own, and getting that from the operating system can cost more than the
@@ -270,8 +272,8 @@ saved = eager.time.value - compiled.time.value
 print(f"after about {extra / saved:.0f} calls" if saved > 0 else "never")
 
 # %%
-# That quotient is a single number, however much the processes disagree. The figure adds up the time
-# of either way, call by call, and its title takes their disagreement into account:
+# But that number hides how much the processes disagree. The figure adds up the times of both
+# variants, call by call, and its title says in which range of calls they break even:
 _ = figures.running_total(
     million, over=OP_BY_OP, title="wave of a million numbers"
 )

@@ -127,9 +127,10 @@ except TypeError as error:
 
 
 # %%
-# The *carry* is what one step hands on to the next, and ``state[1]`` names a part of it, after the
-# body's argument. The error gives the type of that part before a step and after it, so you can tell
-# whether the start is wrong, as here, or the step. ``(jnp.arange(2.0), jnp.zeros(2))`` would fit.
+# The *carry* is what one step hands on to the next. JAX names its parts after the body's argument,
+# here ``state``, so ``state[1]`` is the speed. The error gives the type before a step and after
+# it for each part that doesn't fit, so you can tell whether the start is wrong, as here, or the
+# step. The start ``(jnp.arange(2.0), jnp.zeros(2))`` would fit.
 #
 # An unrolled program grows with its loop
 # ---------------------------------------
@@ -189,8 +190,8 @@ grows_unrolled, grows_rolled = growth[PYTHON], growth[SCAN]
 # With :measured:`longest` steps instead of a hundred, the first call took
 # :measured:`grows_unrolled` with Python's loop, and :measured:`grows_rolled` with the scan.
 #
-# An unrolled loop doesn't count, but may run on another thread
-# -------------------------------------------------------------
+# An unrolled loop needs no counter, but may move to another thread
+# -----------------------------------------------------------------
 # Now for all later calls. A loop has to count its rounds and to check whether it is done. An
 # unrolled program needn't, and the compiler sees all of its steps at once. So is the longer program
 # faster? Here are a hundred steps first, and then all lengths:
@@ -266,23 +267,24 @@ extra_s, most_extra_s = (
     - plain.only(SCAN, steps=steps).time.value
     for steps in (100, longest)
 )
-# What the kernels cost if each costs as much as at a hundred steps.
-by_kernels_s = extra_s * longest / 100
+by_kernels_s = abs(extra_s) * longest / 100
 matters_more = (
     "the hand-over" if by_kernels_s < most_extra_s / 2 else "the kernels"
 )
-extra, most_extra = (f"{1e6 * s:.2g} µs" for s in (extra_s, most_extra_s))
+extra, most_extra = (
+    f"{1e6 * abs(s):.2g} µs" for s in (extra_s, most_extra_s)
+)
 
 
 # %%
-# So to a CPU, this scan is a small computation at any length, while the unrolled loop grows until
-# it is handed over.
+# To a CPU, then, this scan is a small computation at any length, while the unrolled loop grows
+# until it is handed over.
 #
-# Which of the two matters more? Subtract the scan's time from that of the unrolled program. At a
-# hundred steps, where a CPU runs both programs inside the call, :measured:`extra` remain. If
-# starting kernels were the only cause, what remains would grow in proportion to the steps. At
-# :measured:`longest` steps, :measured:`most_extra` remain, so here, :measured:`matters_more`
-# mattered more.
+# Which matters more, the kernels or the hand-over? At a hundred steps, where a CPU runs both
+# programs inside the call, their times differ by :measured:`extra`. More steps need more kernels in
+# proportion, and if nothing else mattered, the times would also differ in proportion. At
+# :measured:`longest` steps, they differ by :measured:`most_extra`, so here,
+# :measured:`matters_more` mattered more.
 #
 # How kernels are started is up to XLA, and XLA changes with each release. In 2024, JAX 0.4.32 gave
 # CPUs `a new runtime <https://github.com/jax-ml/jax/issues/26145>`__, and programs of many small

@@ -43,10 +43,10 @@ torch.stack([point.grad for point in singles])[:5]
 # %%
 # Three ways in JAX, which differ in where jit stands
 # ---------------------------------------------------
-# In JAX, ``jax.vmap(jax.grad(wave))`` has the slopes at all points, and :func:`jax.jit` can stand
-# in three places: nowhere, inside ``vmap``, or around everything. All three compute the same, so
-# does it matter? To see, count what is left for Python. How often does the body of the function run
-# in ten calls, and how many operations does JAX dispatch in each?
+# In JAX, ``jax.vmap(jax.grad(wave))`` computes the slopes at all points, and :func:`jax.jit` can
+# stand in three places: nowhere, inside ``vmap``, or around everything. All three compute the same,
+# so does the place matter? To see, count what is left for Python. How often does the body of the
+# function run in ten calls, and how many operations does JAX dispatch in each?
 import jax
 import numpy as np
 
@@ -157,10 +157,10 @@ larger = (
 )
 
 # %%
-# The headline is the first row, and the product of the other two, but for noise. The second row is
-# what PyTorch gains by dropping its loop, and the third is what JAX gains on top. So most of the
-# headline is :measured:`larger`. Quote the last row, because it says something about both
-# libraries, and quote its conditions, too: a thousand points, a CPU, and PyTorch uncompiled.
+# The first row is the headline. Up to noise, it is the product of the two rows below it: what
+# PyTorch gains by dropping its loop, times what JAX gains on top. Most of the headline is
+# :measured:`larger`. Quote the last row, because it says something about both libraries, and quote
+# its conditions, too: a thousand points, a CPU, PyTorch uncompiled, and first calls left out.
 from jaxcap.report.claims import BEST, claim, speedup_of
 
 jax_is_faster = claim(

@@ -100,9 +100,11 @@ def python_calls(call, *args):
     return events.count("call")
 
 
+counts = {}
 for name, way in experiments.prepare(layers=10).items():
     way()
-    print(f"{name:12} {python_calls(way):5}")
+    counts[name] = python_calls(way)
+    print(f"{name:12} {counts[name]:5}")
 
 # %%
 # JAX takes a dict apart in compiled code, so next to no Python runs for the dict. A split state
@@ -110,8 +112,9 @@ for name, way in experiments.prepare(layers=10).items():
 # arrays first.
 #
 # Whatever Python does for each array, it does in each call, however small or large the arrays are.
-# So Python's work matters only if the device has little to compute. Otherwise it is done
-# :doc:`while the device is still busy </tutorials/transformations/asynchronous_dispatch>`.
+# So Python's work matters only if the device has little to compute. With longer steps, Python
+# prepares the next call :doc:`while the device still works on the last one
+# </tutorials/transformations/asynchronous_dispatch>`, and you don't wait for it.
 #
 # Large models can have many arrays and short steps, too. The developers of vLLM's backend for TPUs
 # had already split their model, and still `found thousands of Python calls
@@ -120,27 +123,32 @@ for name, way in experiments.prepare(layers=10).items():
 #
 # How can you keep the module and spare the work?
 # -----------------------------------------------
-# Flax's guide to performance has a remedy. ``nnx.cached_partial`` goes through a module once, and
-# returns a function that reuses in each call what was found. In return, a step may change numbers
-# in the module, but must not leave it with another structure:
+# Flax's guide to performance has a remedy. ``nnx.cached_partial`` goes through the module once and
+# binds it to the function, and each later call reuses the result of that walk. In return, a step
+# may change numbers in the module, but must not leave it with another structure:
 stack = stacks.Stack(layers=10, width=8)
 cached = nnx.cached_partial(train, stack)
 cached(*examples)
-print(f"cached       {python_calls(cached, *examples):5}")
+cached_calls = python_calls(cached, *examples)
+print(f"cached       {cached_calls:5}")
 
 # %%
-# The count shows how many of Python's calls are left with ``cached_partial``. We haven't measured
-# how much time it saves.
+# The count shows how many of Python's calls are left with ``cached_partial``. Recent versions of
+# Flax have another remedy: ``nnx.jit(..., graph=False)`` treats the module `as a pytree
+# <https://flax.readthedocs.io/en/latest/api_reference/nnx/transforms.html>`__ instead of a graph,
+# so no two of its layers can share a variable. We haven't measured how much time either saves.
 #
 # Takeaway
 # --------
 split_once = splitting_pays.estimate
+split_calls = counts[SPLIT]
 
 # %%
 # In each call, ``nnx.jit`` takes the module apart in Python. With ten small layers, a step with a
 # state that was split once was :measured:`split_once than one with nnx.jit`. If your steps take so
-# long that the device is busy while Python works, keep the form that is easiest to read. If they
-# are short, split the module once, or let ``nnx.cached_partial`` go through it once.
+# long that the device is busy while Python works, keep the form that is easiest to read. If your
+# steps are short, split the module once: a step then entered :measured:`split_calls` functions of
+# Python, and with ``nnx.cached_partial`` :measured:`cached_calls`.
 #
 # Next: :doc:`what a type checker sees of JAX's transformations
 # </tutorials/transformations/typed_transformations>`.

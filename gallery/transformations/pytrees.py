@@ -284,13 +284,12 @@ is_merged = in_list < len(tree)
 of_list = (
     "fewer kernels than leaves" if is_merged else "a kernel for each leaf"
 )
-packed = "fewer" if in_packed < in_list else "no fewer"
 
 # %%
 # For the list, XLA made :measured:`of_list`, and the device has to start every kernel.
-# ``packed_step`` needs :measured:`packed` kernels than the list, because its program also has to
-# cut the arrays apart and join the results. So what packing is sure to save is JAX's own work for
-# each leaf.
+# ``packed_step`` needs :measured:`in_packed` kernels, because its program also has to cut the array
+# apart and join the results. All that packing is sure to save is JAX's own work for each leaf. So
+# ravel everything only where that work is what you wait for.
 #
 # There are better ways to get by with fewer leaves. Stack the parameters of equal layers in one
 # array, with a first axis for the layers, and let a ``scan`` go through that axis, as

@@ -178,14 +178,14 @@ total(matrix, axis=(0, 1))
 
 # %%
 # If you have several settings, keep them in a frozen dataclass, which is hashable if its fields
-# are, and equal to any other with the same values. Beware of plain classes: they are hashable, too,
-# but each object equals only itself:
+# are, and equal to any other of its class with the same values. Beware of plain classes: they are
+# hashable, too, but each object equals only itself:
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """Equal to others with the same values."""
+    """Equal to others of its class with the same values."""
 
     axis: tuple[int, ...]
 
@@ -316,9 +316,8 @@ new_in_calls = int(float(f"{ratio:.1e}"))  # no more than two digits are known
 
 # %%
 # With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
-# :measured:`first_rolled` with ``fori_loop``. Every new static value compiles: even where the loop
-# had a single step, the first call took as long as :measured:`new_in_calls` later calls with the
-# same value.
+# :measured:`first_rolled` with ``fori_loop``. Every new static value compiles: even for a loop of
+# one step, the first call took as long as :measured:`new_in_calls` later ones.
 #
 # Later calls are harder to guess. The compiler sees all steps of the unrolled program at once, and
 # there is no loop left to run:
@@ -344,9 +343,9 @@ later_unrolled = unrolling_pays.estimate
 unrolling_pays
 
 # %%
-# Unrolled, a later call was :measured:`later_unrolled than with fori_loop`. All that unrolling can
-# save is what a step costs besides its cosines: counting, starting a kernel, and moving a thousand
-# numbers through memory. The cosines have to be computed either way.
+# Unrolled, a later call was :measured:`later_unrolled than with fori_loop`. Either way, the cosines
+# have to be computed. Unrolling can save only the rest of a step: counting, starting a kernel, and
+# moving a thousand numbers through memory.
 #
 # But speed isn't the only reason for a static number of steps. To go backwards through a loop,
 # :func:`jax.grad` needs values from each step, and room for them, so it refuses a ``fori_loop``
@@ -436,8 +435,8 @@ padding_costs
 # --------
 # Make an argument static, or fill it in beforehand, if it decides what the program is: a shape, an
 # axis, or a switch between two methods. Leave it traced if it is a number to compute with. Avoid
-# changing static values often, because every new value compiles: even where a loop had a single
-# step, the first call took as long as :measured:`new_in_calls` later calls with the same value.
+# changing static values often, because every new value compiles: even for an unrolled loop of one
+# step, the first call took as long as :measured:`new_in_calls` later ones.
 #
 # Often you needn't make an argument static at all. What does it decide?
 #

@@ -161,9 +161,9 @@ def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
 #
 # Read the column *typed* again. With these functions, arguments keep their types, names and
 # defaults. A gradient has the type of the argument that you differentiate with respect to: an array
-# for an array, a dictionary for a dictionary, a pair for the first two arguments. With respect to
-# any other arguments, it is ``Any``. Only the name of that argument is lost, because JAX
-# differentiates with respect to positions. ``Jitted`` is a function that also has the methods of
+# for an array, a dictionary for a dictionary, a pair for the first two arguments. For other choices
+# of ``argnums``, the gradient is ``Any``. The argument that you differentiate with respect to loses
+# its name, because JAX picks it by position. ``Jitted`` is a function that also has the methods of
 # compiled functions, such as ``lower``.
 #
 # Where a type is known, a mistake is found
@@ -292,8 +292,8 @@ for function in wrong:
 # and a runtime checker such as `beartype <https://beartype.readthedocs.io>`__ enforces them when
 # the program runs.
 #
-# Annotations can also be wrong, and a checker believes them. This one says ``float``, but what
-# comes back from JAX is an array:
+# A typed gradient can also promise too much. Here the argument is annotated as a ``float``, so a
+# checker takes the gradient for a ``float``, but JAX returns an array:
 @grad
 def parabola_slope(x: float) -> float:
     return x**2

@@ -153,8 +153,8 @@ def swap_read_first(x, i, j):
 
 # %%
 # All three functions should return the same array as NumPy's swaps. Does the guarantee cover all of
-# them? Take a hundred swaps, and count the new bytes again. The result alone accounts for as many
-# bytes as ``x`` has:
+# them? Take a hundred swaps, and count the new bytes again. The result alone takes four million
+# bytes, so a loop that needs twice as many holds a second array:
 from functools import partial
 
 pairs = np.random.default_rng(0).integers(x.size, size=(100, 2))
@@ -173,9 +173,9 @@ subject = " and ".join(heavy) or "None of the loops"
 holding_two = f"{subject} {'need' if len(heavy) > 1 else 'needs'}"
 
 # %%
-# :measured:`holding_two` twice the bytes of ``x``. Twice the bytes means that a loop holds two
-# arrays, so the guarantee didn't cover it. Does the loop also copy one into the other in each step?
-# The plan doesn't say, but its time will.
+# :measured:`holding_two` twice the bytes of ``x``. The guarantee doesn't cover a loop that holds
+# two arrays. Does such a loop also copy one into the other in each step? The plan of its memory
+# doesn't say, but its time will.
 #
 # ``swap_in_turn`` shows why a compiler might want a second array. Its first update makes a new
 # array, but the second needs ``x[i]`` from the *old* one. Keeping that one number would be enough,

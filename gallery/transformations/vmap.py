@@ -116,9 +116,9 @@ print(mistaken.shape, meant.shape)
 
 
 # %%
-# Only the shape gives the mistake away, so look at the shape of a new ``vmap``, which
-# :func:`jax.eval_shape` tells you without computing anything. Or try it on a batch whose size
-# differs from all other lengths, so that a wrong axis raises an error.
+# Only the shape of the result gives the mistake away. So check that shape whenever you write a new
+# ``vmap``: :func:`jax.eval_shape` returns it without computing anything. Or try the function on a
+# batch whose size differs from all other lengths, so that a wrong axis raises an error.
 #
 # If an argument is a dictionary or a list of arrays, its entry in ``in_axes`` may be a dictionary
 # or a list as well, with an axis for each array. Some of the arrays can then be mapped while others
@@ -241,8 +241,8 @@ for name, program in programs.items():
 # twentieth of that. Choose pieces that fit into memory but are still large enough to keep the
 # device busy.
 #
-# What do you save, and over what?
-# --------------------------------
+# How much faster, and than what?
+# -------------------------------
 # Now for the clock. Each example now has 64 features, the batches grow, and everything is compiled.
 # The Python loop calls a compiled function for each example. ``vmap`` saves twice over that loop:
 # it makes one call instead of one for each example, and each of its operations takes the whole
