@@ -53,13 +53,13 @@ _ = plt.legend(markerscale=5)
 #
 # Noise makes the fit too steep
 # -----------------------------
-# We asked for the correction that brings noisy readings as close to the reference as possible.
-# Think of the largest reading. It is the largest partly because its noise happened to be positive,
-# so the best guess of the truth behind it is a little lower than it says. Likewise, the truth
-# behind the smallest reading is probably a little higher. A good guess therefore moves readings
-# towards the middle, and the fit learns to do that by multiplying them by a smaller factor than the
-# law would. Our correction divides by the slope, so a smaller factor means a steeper slope.
-# Statisticians say that noise *attenuates*, or weakens, the factor.
+# We asked for the line that best predicts the reference *from* the noisy readings, and not the
+# other way round. Think of the largest reading. It is the largest partly because its noise happened
+# to be positive, so the best guess of the truth behind it is a little lower than it says. Likewise,
+# the truth behind the smallest reading is probably a little higher. A good guess therefore moves
+# readings towards the middle, and the fit learns to do that by multiplying them by a smaller factor
+# than the law would. Our correction divides by the slope, so a smaller factor means a steeper
+# slope. Statisticians say that noise *attenuates*, or weakens, the factor.
 #
 # More data won't help. Even with infinitely many readings, the fit would be too steep. The noisier
 # the readings are, compared with the spread of the truth, the steeper the fit.
@@ -127,9 +127,9 @@ _ = plt.legend()
 # --------------------------
 # Both are, for different questions. To correct more readings of this sensor, as widely spread as
 # these, take least squares, because it aims at the line of least error. But least squares pulls
-# every reading towards the middle of *these* readings, which is the wrong place for readings with
-# another spread. To learn the law, or to correct such readings, take the estimator without the
-# bias.
+# every reading towards the middle of *these* readings. For readings from elsewhere, that is the
+# wrong place, and more widely spread readings are pulled too hard. To learn the law, or to correct
+# such readings, take the estimator without the bias.
 #
 # There is a shortcut. Nearly all of the noise is in the readings, as the ratio above says. So you
 # could have fitted a line that predicts the readings from the reference, and run it backwards, with

@@ -75,15 +75,14 @@ for dtype in ("float64", "float32"):
         many_fits[dtype] = jax.device_get(fit_all(*data, START, limits))
 
 # %%
-# Among the fits that reported success, and among those that reported failure, how far is the worst
-# from the closed form? As its distance, we take the larger of the absolute errors in slope and
-# offset:
+# Take the successes and the failures separately. In each group, how far from the closed form is the
+# worst fit? (The distance of a fit is its error in slope or in offset, whichever is larger.)
 rows = []
 for dtype, found in many_fits.items():
     distance = abs(found.x - many_exact).max(axis=1)
     for report in ("success", "failure"):
         those = found.success == (report == "success")
-        worst = f"{distance[those].max():.1g}" if those.any() else ""
+        worst = f"{distance[those].max():.1g}" if those.any() else "none"
         rows.append((dtype, report, f"{those.sum()}", worst))
 
 headers = ("dtype", "report", "sensors", "largest distance")
@@ -105,9 +104,9 @@ print(
 # arrives report failure? BFGS looks along its direction for a step on which the error falls, and
 # fails if it finds none. Let us follow the first sensor whose search failed (or sensor 0, if none
 # did), and walk along the last step of its search. To find where that step began, we run the search
-# again with one step fewer. How much did the last step gain, and how far does rounding throw the
-# error off? In 32 bits, an error can't take every value, because there is a gap between one float32
-# number and the next. The figure counts both in such gaps, called *spacings*:
+# again with one step fewer. Between neighbouring float32 numbers there are gaps, called *spacings*,
+# and no computed error can fall between two of these numbers. Measured in spacings, how much did
+# the last step gain, and how far does rounding throw the error off?
 failed = np.flatnonzero(~found.success)
 sensor = failed[0] if len(failed) else 0
 data = references.astype("float32"), readings.astype("float32")
@@ -184,9 +183,9 @@ print(f"at most {steepest:.1g} where any of the hundred searches ended")
 # curvature: near an optimum, ``jnp.linalg.solve(jax.hessian(f)(x), jax.grad(f)(x))`` estimates how
 # far each parameter is from its best value.
 #
-# Here are the hundred searches and the one from the other start, by their gradients and by how far
-# from the closed form they ended. The colour is what they reported. What would have warned you
-# about the search at the cross, its report or its gradient?
+# The next figure has the hundred searches, and the search that began elsewhere as a cross. The axes
+# are the gradient and the distance from the closed form where each ended, and the colour is what it
+# reported. What would have warned you about the cross, its report or its gradient?
 distance = abs(found.x - many_exact).max(axis=1)
 gradient = abs(gradients).max(axis=1)
 lost_distance = float(abs(lost.x - exact).max())

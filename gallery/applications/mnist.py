@@ -5,9 +5,9 @@ The same network in JAX and in PyTorch
 Is JAX faster than PyTorch? The internet is full of answers, and many of them compare two programs
 that do different work. This page makes the programs equal first: one convolutional network, in Flax
 and in PyTorch, with the same weights, and the same images in the same order. Do both learn the same
-thing from the same data? Only if they do is it worth asking
-:doc:`which of them is faster </tutorials/applications/training_speed>`. We follow an older
-comparison, and say what made it unfair.
+thing from the same data? Only if they do is it worth asking :doc:`which of them is faster
+</tutorials/applications/training_speed>`. On the way, we meet three mistakes that made an older
+comparison unfair.
 """
 
 # %%
@@ -52,16 +52,10 @@ show(mnist.train.images[:30], mnist.train.labels[:30])
 # training images alone, since the test images have to stay unseen:
 mean, std = data.mean_and_std(mnist.train.images)
 normalised = (mnist.train.images / 255 - mean) / std
-mean_now, std_now = abs(normalised.mean()), normalised.std()
-print(f"of the pixels:        {mean:.4f} and {std:.4f}")
-print(f"of normalised pixels: {mean_now:.4f} and {std_now:.4f}")
+print(f"mean and standard deviation: {mean:.4f} and {std:.4f}")
 
 
 # %%
-# Why print the second line, when its numbers are certain? Because the older program that this page
-# follows computed the first line, but from images that were already normalised. All that it could
-# ever print was 0 and 1.
-#
 # One network, written twice
 # --------------------------
 # Our network has two convolutions, a pool and two dense layers. JAX itself has no layers. Flax is a
@@ -146,8 +140,8 @@ print(f"largest difference: {abs(by_flax - by_torch.numpy()).max():.1e}")
 # %%
 # What made an older comparison unfair
 # ------------------------------------
-# The program that this page follows compared Flax with PyTorch, too. Three of its mistakes are easy
-# to make.
+# An older program, on which this page is modelled, compared Flax with PyTorch, too. Three of its
+# mistakes are easy to make.
 #
 # **It trained two different networks.** Flax pads a convolution by default, so that images keep
 # their size, and PyTorch doesn't. What does that change? XLA can count the operations of a program

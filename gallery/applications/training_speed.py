@@ -27,10 +27,10 @@ Source(train_flax.naive_step)
 #
 # A dozen changes
 # ---------------
-# What could be saved? The first five rows save time or memory *between* two steps, while Python
-# works and the device waits. The next six save time *within* a step. The last, a scan, makes many
+# What could be saved? The first five rows concern what goes into a step and what comes out of it:
+# images, losses and weights. The next six save time *within* a step. The last, a scan, makes many
 # steps in one call:
-between = {
+around = {
     "losses read at the end": "waiting for each loss",
     "images on the device": "sending each batch",
     "images as bytes": "reading four bytes for each pixel",
@@ -47,7 +47,7 @@ within = {
     "a few images at a time": "fetching what has left the cache",
     "fewer random numbers": "three of four draws for dropout",
 }
-savings = between | within | {"scan": "starting each step from Python"}
+savings = around | within | {"scan": "starting each step from Python"}
 
 # %%
 from jaxcap.results.tables import Table
@@ -95,8 +95,8 @@ batch_size, scan_steps = point["batch"], point["steps"]
 # %%
 # The figure goes from the naive loop to the best way in float32, one change at a time. (Changes
 # that the best way doesn't use have no bar.) Each bar runs from the time before a change to the
-# time after it, in blue if the change certainly saved time and in orange if it certainly cost time.
-# Grey means that neither is certain.
+# time after it, in blue if the change clearly saved time, in orange if it clearly cost time, and in
+# grey otherwise.
 from jaxcap.report import figures
 
 _ = figures.waterfall(
@@ -134,16 +134,17 @@ rows = [
 Table("What each change taught", ("change", "outcome", "so here"), rows)
 
 # %%
-# Return to your guesses. The best way in Flax was :measured:`to_naive than the naive loop`, and
-# what certainly saved time by itself was :measured:`paid`. An undecided row says no more than that
-# these data can't tell. The page measures little, so that it builds soon. For a longer run, with
-# larger batches, use ``nox -s bench -- mnist``.
+# Return to your guesses. The best way in Flax was :measured:`to_naive than the naive loop`. Of the
+# single changes, a clear saving came from :measured:`paid`. Twelve comparisons give chance twelve
+# opportunities, so measure again before you rely on an interval that only just excludes 1. This
+# page measures little, so that it builds soon. For a longer run, with larger batches, use
+# ``nox -s bench -- mnist``.
 #
-# Each row compares a way to train with the one before the change, so it holds for that place in the
-# order. If a change didn't pay, something else took most of the time at that point (:doc:`a profile
-# </tutorials/performance/profiling>` would show what), and the same change may pay elsewhere.
-# Patches, for example, may pay only once they are cut out of a few images at a time, so that they
-# stay in the cache.
+# Each row compares the loop before a change with the loop after it, so its outcome depends on the
+# changes already made. If a change didn't pay, something else took most of the time at that point
+# (:doc:`a profile </tutorials/performance/profiling>` would show what), and the same change may pay
+# elsewhere. Patches, for example, may pay only once they are cut out of a few images at a time, so
+# that they stay in the cache.
 #
 # Five of these rows are claims, which other machines check, too:
 from jaxcap.experiments.mnist_changes import ON_DEVICE, POOL
@@ -236,9 +237,10 @@ main.speedups(over=NAIVE)
 #
 # How much of the machine is that?
 # --------------------------------
-# A way that beats the naive loop can still be slow. So count the operations of a step, by the
-# definition of its layers, and compare with what the device can do in that time, in float32, by the
-# limits measured for :doc:`linear algebra </tutorials/performance/linear_algebra>`:
+# A way that beats the naive loop can still be slow. So count the operations that the layers of a
+# step call for, and divide by the number that the device could have done in the same time. That
+# limit is for float32, and is measured as on :doc:`the page about linear algebra
+# </tutorials/performance/linear_algebra>`:
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.mnist import model
 from jaxcap.report.roofline import roofline_fraction
@@ -267,14 +269,14 @@ Table(title, ("way to train", "share"), rows)
 # Two things raise them. Winograd's algorithm makes fewer multiplications than we counted. So its
 # share says how fast a direct convolution would have to run to finish in the same time, and the
 # multiplications that the algorithm really makes run at a lower rate. And on a GPU, products and
-# convolutions may use TF32 by default, and the ways called *bfloat16* use that dtype. Both are
-# faster than the float32 of the limit.
+# convolutions may use TF32 by default, and this page adds ways to train in bfloat16. Both formats
+# are faster than the float32 in which the limit is measured.
 #
 # Takeaway
 # --------
 to_naive = speeds.speedup(fastest_of_flax, over=NAIVE)
 to_torch = speeds.speedup(fastest_of_flax, over=fastest_of_torch)
-paid = " and ".join(name for name, *_ in taught["faster"]) or "nothing"
+paid = " and ".join(name for name, *_ in taught["faster"]) or "none"
 with_compiler = any("compiled" in result.variant for result in speeds)
 torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
 
@@ -282,8 +284,8 @@ torch_ways = f"{'with' if with_compiler else 'without'} torch.compile"
 # On this page's device, the best way to train with Flax was
 # :measured:`to_naive than the naive loop`, and :measured:`to_torch than PyTorch's best`
 # (:measured:`torch_ways`). The winner of a comparison usually owes a little to luck, so expect a
-# slightly smaller lead when you measure again. Of the single changes on the way, what certainly
-# saved time was :measured:`paid`.
+# slightly smaller lead when you measure again. Of the single changes on the way, a clear saving
+# came from :measured:`paid`.
 #
 # Each change aims at a different cost: sending images, starting steps, slow convolutions,
 # multiplications. Which of these costs most depends on the device, so measure before you optimise.

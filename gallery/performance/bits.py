@@ -4,9 +4,9 @@ How few bits are enough?
 
 JAX stores a number in :doc:`four bytes </tutorials/basics/jnp_and_numpy>`, unless you ask for
 something else. In two bytes, twice as many numbers fit into memory, and `some devices
-<https://docs.jax.dev/en/latest/201/precision.html>`__ can compute with them far faster. What do you
-lose? This page shows where short formats break, measures whether they save time on this machine,
-and finds out what it takes to train a network with them.
+<https://docs.jax.dev/en/latest/201/precision.html>`__ can compute with them far faster. This page
+shows where short formats break, measures whether they save time on this machine, and finds out what
+it takes to train a network with them.
 """
 
 # %%
@@ -65,7 +65,7 @@ figures.label_ends(axes)
 # %%
 # A sum that stops growing
 # ------------------------
-# Start at 0 and add 1, ten thousand times. Where does each format arrive?
+# Start at 0 and add 1, ten thousand times. Guess where each format arrives:
 from jaxcap.kernels import bits
 from jaxcap.report.source import Source
 
@@ -83,7 +83,7 @@ for name in ("float32", "float16", "bfloat16"):
 #
 # :func:`jax.numpy.sum` is safer. It adds numbers of 16 bits in a longer format, as the notes on
 # :func:`jax.lax.reduce_sum` say, and rounds to 16 bits only at the end, so small numbers don't get
-# lost as soon. But what if the sum itself is large? Add up a hundred thousand ones:
+# lost as soon. But that doesn't help if the sum itself is large. Add up a hundred thousand ones:
 for name in ("float32", "float16", "bfloat16"):
     ones = jnp.ones(100_000, name)
     print(f"{name:8} {ones.sum()!s:8} or {ones.sum(dtype='float32')}")
@@ -102,9 +102,9 @@ print(jnp.linalg.norm(x), "or", jnp.linalg.norm(x.astype("float32")))
 # What a product loses, and where
 # -------------------------------
 # Multiply two matrices in bfloat16, and digits are lost twice: when the matrices are rounded, and
-# when the result is. An argument, ``preferred_element_type``, avoids the second loss. But in which
-# format does the device add up? Added one by one in bfloat16, the products of a row and a column of
-# ten thousand ones would come to only 256:
+# when the result is. An argument, ``preferred_element_type``, avoids the second loss. It also
+# matters in which format the device adds up. Added one by one in bfloat16, the products of a row
+# and a column of ten thousand ones would come to only 256:
 from jaxcap.experiments.bits import BFLOAT16, FLOAT32, FORMATS, MIXED
 
 matrices = experiments.inputs("product", 500)
@@ -122,9 +122,10 @@ adds_up = in_full if added > 9000 else "in bfloat16"
 # %%
 # So this device adds up :measured:`adds_up`. The table below calls the product with a longer result
 # *bfloat16 and float32*. It also has a sum of a million numbers, whose longer result we ask for by
-# ``dtype``. In bfloat16, the inputs have only two digits. How much can a longer result still help?
-# The exact sum comes from `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__,
-# and the product in 64 bits from NumPy:
+# ``dtype``. The inputs have only two digits in bfloat16. Is a longer result still any use? The
+# exact sum comes from `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__. For
+# the product, NumPy's in 64 bits stands in for the exact one, so the error of float64 in that
+# column is only an order of magnitude.
 from math import fsum
 
 (numbers,) = experiments.inputs("sum", 1_000_000)
@@ -153,8 +154,7 @@ Table(title, ("format", *exact), rows)
 # ------------------------
 # A format of 16 bits has half as many bytes to fetch. But arithmetic gets faster only if the device
 # has instructions for short numbers, and if the compiler uses them. How do you expect the formats
-# to rank in a product of matrices? And what will the longer result cost? A GPU may rank the formats
-# in another order than a CPU.
+# to rank in a product of matrices, and what will the longer result cost?
 results = experiments.BITS.run(budget_s=0.03)
 products = results.select(task="product")
 _ = figures.ratios(products, over=FLOAT32, title="Product of two matrices")
@@ -179,8 +179,9 @@ long_result_pays = claim(
 long_result_pays
 
 # %%
-# Can a call get faster by returning more bytes? Look at what the compiler made of each product.
-# Count the conversions, and ask how much memory the program sets aside for intermediate results:
+# A longer result means more bytes to write, but it can also save conversions. To see what the
+# compiler made of each product, count the conversions, and ask how much memory the program sets
+# aside for intermediate results:
 from functools import partial
 
 to_float32 = partial(jnp.matmul, preferred_element_type=FLOAT32)
@@ -199,12 +200,12 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 # conversions on top. The temporaries are the copies and the long result, so while it runs, such a
 # program saves no memory.
 #
-# The conversions may be the compiler's choice, and not the processor's limit. On CPUs, XLA leaves
-# some products to a fast library, which `a list
-# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ names by the types
-# of the inputs and of the result. A product of bfloat16 with a float32 result may be on the list
-# while the same product with a bfloat16 result isn't. The list grows, so if you change a type, or
-# the release of JAX, look again.
+# The conversions may be the compiler's choice, and not the processor's limit. On CPUs, XLA hands
+# some products to a separate library. `A list in XLA
+# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ says which: each
+# entry is a combination of input types and result type. A product of bfloat16 with a float32 result
+# may be on the list while the same product with a bfloat16 result isn't. The list grows, so if you
+# change a type, or the release of JAX, look again.
 #
 # Weights that stop moving
 # ------------------------
@@ -244,8 +245,8 @@ figures.label_ends(axes)
 # %%
 # Where a line levels off early, the steps have become smaller than half the gap to the next number
 # of the format, and rounding undoes them. Master weights collect small steps until they show in the
-# short copy. And why can the gradient be rough, when the weights can't? Each gradient is computed
-# afresh, from wherever the last step has led, so its errors don't pile up.
+# short copy. The gradient can be rough although the weights can't, because each gradient is
+# computed afresh, from wherever the last step has led. So its errors don't pile up.
 #
 # Gradients that vanish
 # ---------------------
@@ -279,11 +280,11 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 #
 # What each format saves, and what it loses
 # -----------------------------------------
-# How to choose? Take float64 where the answer has to be right to many digits, as in :doc:`a fit
-# that must converge </tutorials/applications/convergence>`. Take float32 for anything that
-# accumulates, such as sums and weights. Do the rest in bfloat16 if that pays on your device, or if
-# you run out of memory. And take float16 for data whose range you know. The table sets what each
-# format loses beside the time that it saves or costs:
+# Take float64 where the answer has to be right to many digits, as in :doc:`a fit that must converge
+# </tutorials/applications/convergence>`. Take float32 for anything that accumulates, such as sums
+# and weights. Do the rest in bfloat16 if that pays on your device, or if you run out of memory. And
+# take float16 for data whose range you know. The table sets what each format loses beside the time
+# that it saves or costs:
 tasks = ("sum", "product", "training step")
 rows = []
 for name in ("float16", BFLOAT16, MIXED):

@@ -25,9 +25,9 @@ a_jax, b_jax = jax.device_put((a, b))
 print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 
 # %%
-# What is there to do besides nine operations? NumPy checks the arguments and calls a C function.
-# JAX looks up the program that it compiled for these shapes and dtypes, hands it to a runtime that
-# could just as well drive eight GPUs, and wraps what comes back in a new array.
+# Besides the nine operations, NumPy checks the arguments and calls a C function. JAX looks up the
+# program that it compiled for these shapes and dtypes, hands it to a runtime that could just as
+# well drive eight GPUs, and wraps what comes back in a new array.
 #
 # Five ways to make the same call
 # -------------------------------
@@ -102,20 +102,10 @@ _ = figures.scaling(
 )
 
 # %%
-growth_of = {}
-for variant in ("NumPy", "jit"):
-    hundred, thousand = (dot.only(variant, size=n) for n in (100, 1000))
-    growth_of[variant] = thousand.time.value / hundred.time.value
-numpy_grew, jit_grew = (f"{factor:.1f}" for factor in growth_of.values())
-jumps = growth_of["jit"] > 1.5 * growth_of["NumPy"]
-if_it_jumps = "the jump of jit must have another cause"
-cause = if_it_jumps if jumps else "jit has no jump to explain here"
-
-# %%
 # From a hundred numbers to a thousand, NumPy's time changed by a factor of :measured:`numpy_grew`,
-# and that of ``jit`` by a factor of :measured:`jit_grew`. NumPy's factor shows what the arithmetic
-# adds, so :measured:`cause`. Compare when the compiled call returned with when its result was
-# ready, beside the operations that XLA counts in the program:
+# and that of ``jit`` by a factor of :measured:`jit_grew`. NumPy does the same arithmetic, so
+# :measured:`cause`. To see what happens in ``jit``, compare when its call returns with when its
+# result is ready. The second column has the operations that XLA counts in the program:
 rows = [
     (
         f"{result.parameters['size']:,}",
@@ -149,8 +139,8 @@ Table("A compiled dot, from call to result", headers, rows)
 # A habit to question: wrapping in each call
 # ------------------------------------------
 # To make a new wrapper, ``jax.jit(f)`` inspects ``f``. The wrapper then finds the program that JAX
-# has compiled for ``f``, but inspecting takes time in every call. What do you save by wrapping
-# once, at the top level of a module?
+# has compiled for ``f``, but inspecting takes time in every call. Wrap once instead, at the top
+# level of a module:
 hoisting_pays = claim(
     "wrapping once is faster than wrapping in each call",
     results,
@@ -233,8 +223,8 @@ for variant in chains.variants:
 
 # %%
 # Read the ratios as prices. Near a hundred, each sine costs a call of its own. Near one, you pay
-# for a single call, and one more sine hardly matters. In between, some costs are paid once, such as
-# the call of ``chain`` itself, and others for each sine.
+# for a single call, and one more sine hardly matters. In between, even a chain of one sine pays for
+# things that don't grow with its length, such as calling ``chain`` and starting its loop.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -302,9 +292,9 @@ Table(
 # matrix product on a CPU, both sides call code that experts have tuned for years.
 #
 # On a CPU, there is one more price. XLA may split the work of a call over several threads, and has
-# to wake them and to wait for the last. For a middling array, that can cost more than it saves. Is
-# that so on your machine? Run the program again with a single core, as
-# :doc:`the page on threads </tutorials/performance/threads>` shows.
+# to wake them and to wait for the last. For a middling array, that can cost more than it saves. To
+# find out on your machine, run the program again with a single core, as :doc:`the page on threads
+# </tutorials/performance/threads>` shows.
 #
 # Takeaway
 # --------
@@ -315,6 +305,16 @@ of_five = results.select(operation="dot", size=5)
 numpy_converting = of_five.only("NumPy", arrays="JAX").time
 jax_converting = of_five.only("jit", arrays="NumPy").time
 chain_compiled = chain_pays.estimate
+
+# %%
+growth_of = {}
+for variant in ("NumPy", "jit"):
+    at_100, at_1000 = (dot.only(variant, size=n) for n in (100, 1000))
+    growth_of[variant] = at_1000.time.value / at_100.time.value
+numpy_grew, jit_grew = (f"{factor:.1f}" for factor in growth_of.values())
+jumps = growth_of["jit"] > 1.5 * growth_of["NumPy"]
+not_arithmetic = "arithmetic isn't the reason for the jump of jit"
+cause = not_arithmetic if jumps else "jit has no jump to explain here"
 
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's

@@ -143,11 +143,11 @@ for number in range(301):
 # --------------------------------------------------
 # ``debug_nans`` adds nothing to the program: it waits for each result and inspects it. (But a
 # function that is traced under ``debug_nans`` donates no arguments.)
-# :func:`~jax.experimental.checkify.checkify` makes another program, which checks each operation,
-# and returns what it found as an error beside the result. (Such checks can also look at `indices,
-# or at conditions of your own
-# <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__.) Here is a function that
-# computes a NaN and then selects another value. Which of the two will notice?
+# :func:`~jax.experimental.checkify.checkify` makes another program, with `checks inside
+# <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__, which returns what they found
+# as an error beside the result. By default, these are only the checks that you write yourself. With
+# ``errors=checkify.nan_checks``, the program checks each operation for NaN. Here is a function that
+# computes a NaN and then selects another value. Which of the two tools will notice?
 from jax.experimental import checkify
 
 
@@ -169,9 +169,10 @@ print("with checkify:", value, "and the error:", error.get())
 # -----------------------
 # How much longer does a step take if it prints one number? We compare the mended step with
 # three that are watched: one prints, one runs under ``debug_nans``, and one was made by
-# ``checkify`` and raises its error if there is one. These are the functions that we time. A
-# wrapper, not shown, waits until the first has printed its number, and discards the text. (The time
-# under ``debug_nans`` includes switching it on and off in each call.)
+# ``checkify`` and raises its error if there is one. A step may return before its text appears, so a
+# wrapper (not shown) waits for the text, and discards it. The step under ``debug_nans`` also pays
+# for switching the check on and off in each call, which you would do only once. These are the
+# functions that we time:
 from jaxcap.experiments import faults as experiments
 from jaxcap.report import figures
 
@@ -242,9 +243,9 @@ checked = ten.speedup(experiments.CHECKED, over=experiments.PLAIN)
 
 # %%
 # To see numbers inside a compiled function, use :func:`jax.debug.print`. To find where a NaN
-# begins, use ``debug_nans``. If it points into a gradient, add ``debug_infs``, because a NaN there
-# often begins as an infinity in the forward pass. Then see to it that no infinity arises. Replacing
-# it afterwards comes too late for the gradient.
+# begins, use ``debug_nans``. If the error points into a gradient, add ``debug_infs``, because a NaN
+# there often begins as an infinity in the forward pass. Then see to it that no infinity arises.
+# Replacing the infinity afterwards comes too late for the gradient.
 #
 # Which tools could you leave on? As a rule of thumb, print in steps that take far longer than a
 # callback to Python, and switch the checks on while you hunt for a NaN. A short step, of ten

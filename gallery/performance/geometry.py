@@ -18,11 +18,10 @@ time goes, tests gradients, and writes the conclusion.
 # :doc:`the price of a call </tutorials/performance/dispatch_overhead>`, which you pay for five
 # numbers as for a million.
 #
-# We reuse the experiment of :doc:`why JAX is slow on small arrays
-# </tutorials/performance/dispatch_overhead>`, which showed ``dot``. Here are all four of its
-# operations: ``dot``, ``einsum``, ``eig`` and ``svd``. Each is computed in the same five ways on
-# the library's own arrays, and all but ``svd`` on JAX's as well. The column *arrays* of the tables
-# says which.
+# We reuse the experiment of the page on :doc:`small arrays
+# </tutorials/performance/dispatch_overhead>`, with all four of its operations: ``dot``, ``einsum``,
+# ``eig`` and ``svd``. Each is computed in the same five ways on the library's own arrays, and all
+# but ``svd`` on JAX's as well. The column *arrays* of the tables says which.
 #
 # All arrays have 32 bits, but the work isn't quite the same: for ``eig``, ``svd`` and ``solve``,
 # ``numpy.linalg`` converts them to 64 bits, computes, and converts the result back, whereas JAX
@@ -93,12 +92,12 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
 # After the move to ``jit``, :measured:`gained` of these :measured:`compared` cases would take
-# measurably less time, and :measured:`lost` measurably more. Wherever a case takes more, the
-# authors were right to hesitate, because the library would pay for dispatch in every operation. But
-# a single operation is the worst case for JAX, with nothing to fuse. Algorithms are chains of
-# operations, and if a whole chain is compiled, there is one call to pay for.
+# measurably less time, and :measured:`lost` measurably more. Called one at a time, every operation
+# pays for dispatch, so the authors had reason to hesitate. But a single operation is the worst case
+# for JAX, with nothing to fuse. Algorithms are chains of operations, and if a whole chain is
+# compiled, there is one call to pay for.
 #
-# Dispatch isn't everything. What else decides for ``einsum``, ``eig`` and ``svd``?
+# Dispatch isn't everything, as ``einsum``, ``eig`` and ``svd`` show.
 #
 # einsum, and why it seemed not to compile
 # ----------------------------------------
@@ -136,8 +135,8 @@ experiments.tabulate(results, "einsum")
 # eig, where LAPACK does the work
 # -------------------------------
 # Finding the eigenvalues of a general matrix is real work, so the larger the matrix, the less
-# dispatch should count. NumPy calls LAPACK for this. What does JAX call? Its program names the
-# routines:
+# dispatch should count. NumPy calls LAPACK for this. JAX's program names the routines that JAX
+# calls:
 import re
 
 
@@ -178,7 +177,8 @@ _ = figures.scaling(
 # %%
 # With five rows, the compiled ``eig`` was :measured:`eig_of_five than NumPy's`. With fifty, it was
 # :measured:`eig_of_fifty than NumPy's`. The more LAPACK has to do, the less the price of a call
-# matters.
+# matters, which lets JAX draw level with NumPy. To get ahead, JAX needs another advantage, and has
+# one: on these arrays it computes in 32 bits, and NumPy in 64.
 #
 # ``svd``, four times quicker?
 # ----------------------------
@@ -186,7 +186,7 @@ _ = figures.scaling(
 # ``dot``, ``svd`` and ``eig`` of matrices, it gives JAX a factor of four over NumPy and autograd.
 # Let us take ``svd``. The singular value decomposition writes a matrix as two orthogonal matrices
 # (rotations or reflections) with a stretch in between, and geometry is full of it: means of
-# rotations, nearest orthogonal frames, principal components. What does JAX call for it?
+# rotations, nearest orthogonal frames, principal components. JAX calls this routine for it:
 print(jax.default_backend(), routines(jnp.linalg.svd, matrix))
 
 # %%
@@ -303,13 +303,13 @@ eig_of_five, eig_of_fifty = (
 )
 
 # %%
-# Of the :measured:`compared` operations on small arrays that we timed, :measured:`gained` would
-# take measurably less time if geomstats moved from autograd to ``jit``, and :measured:`lost` would
-# take measurably more. But don't judge JAX by single operations if your program chains them: time
-# the longest function that you can compile as a whole, and test its gradients where your data lie.
-# And don't rely on a factor without its measurements. For ``svd``, among others, the authors'
-# notebook reported a factor of four, without a table. On this page's machine, ``svd`` of two
-# hundred rows was :measured:`svd_compiled than NumPy's`.
+# We timed four operations, in :measured:`compared` cases of operation and size. If geomstats moved
+# from autograd to ``jit``, :measured:`gained` of these cases would take measurably less time, and
+# :measured:`lost` measurably more. But don't judge JAX by single operations if your program chains
+# them: time the longest function that you can compile as a whole, and test its gradients where your
+# data lie. And don't rely on a factor that comes without measurements: the notebook gives JAX a
+# factor of four for ``svd``, but no table. On this page's machine, ``svd`` of two hundred rows was
+# :measured:`svd_compiled than NumPy's`.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.

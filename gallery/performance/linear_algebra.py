@@ -2,10 +2,10 @@
 How fast is linear algebra?
 ===========================
 
-A large matrix product takes half a second. Is that good? A second library will tell you which of
-the two is ahead, but not whether either leaves anything to gain. To know that, ask the device. This
-page compares NumPy, PyTorch and JAX with each other, and then with the most that the device can do.
-A fast answer is no use if it is wrong, so we test the answers as well, and find out what JAX may
+Your matrix product takes half a second. Is that good? Try another library, and you learn which one
+is ahead, but not whether both are slow. Only the limits of the device can tell you that. This page
+compares NumPy, PyTorch and JAX with each other, and then with the most that the device can do. A
+fast answer is no use if it is wrong, so we test the answers as well, and find out what JAX may
 round in a product of float32.
 """
 
@@ -49,6 +49,9 @@ points
 # For which of the four tasks would you expect the choice of library to matter most, and for which
 # not at all?
 results = experiments.LINEAR_ALGEBRA.run(budget_s=0.03)
+results
+
+# %%
 ratios = {}
 for task in points:
     times = [result.time.value for result in results.select(task=task)]
@@ -59,7 +62,6 @@ most_apart, least_apart = (
     min(ratios, key=ratios.get),
 )
 factor_apart = f"{ratios[most_apart]:.1f}"
-results
 
 # %%
 # The medians of the libraries were farthest apart for the task :measured:`most_apart`, by a factor
@@ -69,7 +71,7 @@ results
 # on all cores at once. Two other tasks deserve a closer look.
 #
 # The first is the product. Every library hands a product of large matrices to code that was tuned
-# for this purpose. Is there anything left to choose between them?
+# for this purpose, which may leave little to choose between them:
 from jaxcap.report.claims import claim, speedup_of
 
 product_is_faster = claim(
@@ -199,9 +201,9 @@ print(f"without waiting: {shown:.3g}")
 print(f"with waiting:    {least_s / product.time.value:.2f}")
 
 # %%
-# A share can't be far above 1, so if the share without waiting is, the clock stopped too early. You
-# can test other people's numbers in the same way: when somebody reports the time of a product,
-# count its operations.
+# No device can do far more than its limit, so a share far above 1 means that the clock stopped too
+# early. You can test other people's numbers in the same way: when somebody reports the time of a
+# product, count its operations.
 #
 # A known property exposes a wrong answer
 # ---------------------------------------
@@ -253,14 +255,14 @@ Table("Distance of the product from the identity", headers, rows)
 # What JAX may round in float32
 # -----------------------------
 # If a product is close to its limit, no library can make it much faster. But fewer bits can raise
-# the limit itself, if the device has instructions for short numbers. The list of limits above shows
-# whether this device has a higher limit for bfloat16. That limit comes from the better of two
-# products, one of which keeps its result in float32.
+# the limit itself, if the device has instructions for short numbers. Here, the limit was
+# :measured:`limit_16` in bfloat16 and :measured:`limit_32` in float32. For bfloat16, we tried a
+# short and a long result, and took the better.
 #
-# There, and on the page on :doc:`fewer bits </tutorials/performance/bits>`, the arrays were
-# converted on purpose. But even in a product of float32 arrays, JAX may shorten the input, without
-# being asked. NVIDIA's tensor cores multiply in TF32, which has the range of float32 but only 10
-# bits of fraction in place of 23, and TPUs in bfloat16, which has 7.
+# So far, and on the page on :doc:`fewer bits </tutorials/performance/bits>`, somebody chose the
+# short format. But even if all your arrays are float32, JAX may shorten them inside a product,
+# without being asked. NVIDIA's tensor cores multiply in TF32, which has the range of float32 but
+# only 10 bits of fraction in place of 23, and TPUs in bfloat16, which has 7.
 #
 # A setting called ``precision`` decides whether JAX may do so, and the default favours speed. Pass
 # the setting to a call, or set it for a block with :func:`jax.default_matmul_precision`. How far
@@ -299,7 +301,7 @@ for name, bits in ("float32", 23), ("TF32", 10), ("bfloat16", 7):
 # another error is larger than that of the input: the rounding of the sums. An inverse is less
 # forgiving than a product, because it can multiply a rounding error by as much as the condition
 # number of the matrix. So let our matrix take the test with the identity again, inverted in 32 bits
-# and in 64. How far off is the product of the matrix and its inverse?
+# and in 64. How far off is the product now?
 with jax.default_matmul_precision("highest"):
     identity = x @ jnp.linalg.inv(x)
 off_32 = abs(as_numpy(identity) - np.eye(size)).max()
@@ -314,6 +316,10 @@ reached = share_of_limit(product)
 tf32_error = errors["TF32"] / errors["float32"]
 is_ignored = max(by_setting) < 1.5 * min(by_setting)
 matters = "makes no difference" if is_ignored else "changes the error"
+limit_16, limit_32 = (
+    f"{ceilings[device].flops_per_s[dtype] / 1e9:.0f} GFLOP/s"
+    for dtype in ("bfloat16", "float32")
+)
 
 # %%
 # On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of what

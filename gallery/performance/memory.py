@@ -13,8 +13,9 @@ time?
 # Ask the compiler
 # ----------------
 # Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes
-# ``tanh``, multiplies by another matrix, and adds the result to the batch. (``checkpoint_name``
-# gives the first product a name, so that a section below can ask for it.)
+# ``tanh``, multiplies by another matrix, and adds the result to the batch. (Ignore
+# ``checkpoint_name`` for now. It gives the first product a name, by which we will later choose to
+# remember it.)
 from jaxcap.kernels import memory
 from jaxcap.report.source import Source
 
@@ -253,9 +254,11 @@ for name in order:
     print(f"{name:32} {new:5.1f} MB of new pages in each call")
 
 # %%
-# ``malloc`` usually keeps small blocks of memory for the next call, and gives large ones back. So a
-# gradient that remembers less may save the page faults as well, and whether it comes out ahead
-# depends on the size.
+# Freed memory may stay with the process for the next call, or go back to the operating system. On
+# Linux, the ``malloc`` of glibc keeps small blocks, and `adapts what counts as small
+# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__ as a program runs, but by default only
+# up to 32 MiB, or 34 MB. So a gradient with few temporaries may be spared the page faults, and then
+# checkpoints can pay off in time as well.
 #
 # A checkpoint may save nothing
 # -----------------------------

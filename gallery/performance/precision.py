@@ -3,8 +3,8 @@ Can you trust the intervals on this site?
 =========================================
 
 This site puts an interval and a verdict beside its comparisons. We can test both by asking
-questions whose answer we know. How often does a verdict raise a false alarm, and how often does an
-interval miss the next measurement? Do the usual tools do better in the same time? You will learn
+questions whose answer we know. We count how often a verdict raises a false alarm, and how often an
+interval misses the next measurement. Do the usual tools do better in the same time? You will learn
 little about JAX here, so if you take our intervals on trust, read the takeaway and go on to the
 next page.
 """
@@ -23,14 +23,15 @@ twice.speedups(over="A")
 # %%
 # Two answers would be right here: *about as fast* and *undecided*. *Undecided* says that the
 # interval is too wide to tell. *About as fast* says more: the whole interval rules out a difference
-# of more than a quarter. Any other verdict is a false alarm. How many are there?
+# of more than a quarter. Any other verdict is a false alarm:
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = sum(verdict in ("faster", "slower") for verdict in verdicts)
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
 
 # %%
 # A low number alone proves little, because a tool that always answers *undecided* never raises an
-# alarm. So we also ask one comparison to be precise enough for *about as fast*:
+# alarm. So we also demand a real answer to one of the questions: for the matrix product, the
+# interval has to be narrow enough to say *about as fast*.
 from jaxcap.report.claims import claim, speedup_of
 
 as_fast = claim(
@@ -62,18 +63,14 @@ as_fast
 # their quartiles, don't overlap. The second column is about a difference that does exist: we time
 # ``wave``, the function from :doc:`how to time JAX </tutorials/performance/timing>`, op by op and
 # compiled, and count the runs in which the tool found that they differ.
-import matplotlib.pyplot as plt
-import numpy as np
-from matplotlib.ticker import PercentFormatter
-
-from jaxcap.report import figures, reliability
+from jaxcap.report import reliability
 from jaxcap.results.audit import BUSY, JAXCAP, LOADS, QUIET, TOOLS, recorded
-from jaxcap.results.statistics import CONFIDENCE, DRIFT
-from jaxcap.results.tables import Table
 
 audit = recorded()
 
 # %%
+from jaxcap.results.tables import Table
+
 rows = []
 for tool in TOOLS:
     raised = reliability.false_alarms(audit, tool, QUIET)
@@ -94,9 +91,10 @@ def how_often(count):
 
 
 alarmed_as = how_often(reliability.false_alarms)
-found_as = how_often(reliability.detections)
 
 # %%
+import numpy as np
+
 own = reliability.detections(audit, JAXCAP, QUIET)
 overlooked = f"{own.total - own.hits} of {own.total} runs"
 own_factor, *factors = (
@@ -108,20 +106,25 @@ own_factor = f"{own_factor:.1f}"
 other_factors = f"{min(factors):.1f} to {max(factors):.1f}"
 
 # %%
-# Read the two columns together, because a tool can buy a good number in one of them with a bad one
-# in the other. This site's own verdicts raised a false alarm in :measured:`alarms` of the cases,
-# and overlooked the difference in :measured:`overlooked`. In the same time, the three other tools
-# raised a false alarm :measured:`alarmed_as` ours, and found the difference :measured:`found_as`
-# ours.
+# Judge a tool by both columns, because it can buy a good number in one of them with a bad one in
+# the other. This site's own verdicts raised a false alarm in :measured:`alarms` of the cases, and
+# overlooked the difference in :measured:`overlooked`. In the same time, the three other tools
+# raised a false alarm :measured:`alarmed_as` ours.
 #
-# How large was the difference? In the median over its runs, our tool saw a factor of
-# :measured:`own_factor`, and the others saw factors of :measured:`other_factors`. They didn't
-# measure quite the same thing, because our tool keeps freed memory, as the ninth mistake of
-# :doc:`how to time JAX </tutorials/performance/timing>` explains, and the others leave that to the
-# C library.
+# To compare our tool with the others, use the first column only, because in the second they faced
+# different differences. In the median over its runs, our tool saw a factor of
+# :measured:`own_factor`, and the others saw factors of :measured:`other_factors`. Our tool keeps
+# freed memory, as the ninth mistake of :doc:`how to time JAX </tutorials/performance/timing>`
+# explains, and the others leave that to the C library.
 #
-# Does a busy machine change that? The figure shows false alarms only. Its dashed line is at the
+# The next figure shows whether a busy machine raises more false alarms. Its dashed line is at the
 # share that the confidence of our intervals allows, one in twenty:
+import matplotlib.pyplot as plt
+from matplotlib.ticker import PercentFormatter
+
+from jaxcap.report import figures
+from jaxcap.results.statistics import CONFIDENCE, DRIFT
+
 alarms = reliability.false_alarms(audit, JAXCAP, QUIET)
 finding = f"False alarms of {JAXCAP}, on the quiet machine: {alarms}"
 
@@ -178,8 +181,8 @@ Table(f"Intervals of a time, quiet machine: {audit.where}", headers, rows)
 # in :measured:`next_ratio`, :measured:`ratios_judged`. pyperf compared each kernel with itself in a
 # single run, so its times have no next one.
 #
-# The other tools never promised to contain the next time. Their questions were also repeated less
-# often, so the machine had more time to change between two answers.
+# The other tools never promised to contain the next time. ``timeit`` and PyTorch's ``Timer`` also
+# took part in every other run only, so more time passed between one of their answers and the next.
 #
 # What no interval can promise
 # ----------------------------
@@ -244,10 +247,9 @@ ratios_judged = judged(reliability.next_inside(speedups))
 # %%
 # On a quiet machine, we asked four tools the same questions many times. Ours raised a false alarm
 # in :measured:`alarms` of the cases, and found a real difference in :measured:`found` of the runs.
-# Read these two shares together, because a rule that never decides raises no false alarm. The three
-# others raised a false alarm :measured:`alarmed_as` ours, and found a difference
-# :measured:`found_as` ours. The time of the next run lay inside our interval in
-# :measured:`next_time` of the cases. On this page's machine, a matrix product was
+# The two shares belong together, because a tool that never decides raises no false alarm. The three
+# others raised a false alarm :measured:`alarmed_as` ours. The time of the next run lay inside our
+# interval in :measured:`next_time` of the cases. On this page's machine, a matrix product was
 # :measured:`as_itself than itself`. All this holds for minutes, on one machine. If a decision
 # depends on a number, measure it again on another day.
 #

@@ -169,10 +169,11 @@ figures.headline(figure, finding)
 _ = axes.legend()
 
 # %%
-# Pairs that didn't change have p-values below 0.05, too. So a list of all pairs below 0.05 has the
-# real changes that the test can see, along with up to a twentieth of the pairs that didn't change.
-# Benjamini and Hochberg's correction looks at all p-values together, and lowers the limit until at
-# most one entry in twenty is expected to be on the list by chance:
+# Pairs that didn't change have p-values below 0.05, too. So a list of all pairs below 0.05 mixes
+# the real changes that the test can see with up to a twentieth of the pairs that didn't change. If
+# none had changed, the list could still have about :measured:`by_luck` entries. Benjamini and
+# Hochberg's correction looks at all p-values together, and lowers the limit until at most one entry
+# in twenty is expected to be on the list by chance:
 from scipy.stats import false_discovery_control
 
 corrected = false_discovery_control(p_values)
@@ -221,9 +222,9 @@ figures.headline(figure, f"{finding}, in the median", restless.benchmark)
 # measure the top of the list a second time, and to believe the second number, because nobody picked
 # a winner by it.
 #
-# In the table, each row is a change from one release to the next. How far do the
-# two recordings agree on its size? (Changes that the second recording contradicts aren't in the
-# table; their number is below.)
+# In the table, each row is a change from one release to the next. How far do the two recordings
+# agree on its size? The table leaves out what the second recording contradicts:
+# :measured:`contradicted`.
 changes = [step for step in releases.changes if not step.series.is_exact]
 rows = []
 for change in changes[:10]:
@@ -236,13 +237,12 @@ contradicted = f"{left_out or 'none'} of the changes"
 Table("The largest changes from one release to the next", columns, rows)
 
 # %%
-# The second recording contradicted :measured:`contradicted`. If one release comes up again and
-# again, its changes may share a cause. Two such causes are known. On a CPU, in 0.11.1, `loops that
-# write single elements rewrote their whole array <https://github.com/jax-ml/jax/issues/40101>`__,
-# and 0.11.2 fixed that. And according to `JAX's change log
-# <https://docs.jax.dev/en/latest/changelog.html>`__, the CPU got a new backend in 0.4.32. That
-# release was withdrawn, so its changes show up in 0.4.33. Here is the program at the top of the
-# table, under all releases:
+# If one release comes up again and again, its changes may share a cause. Two such causes are known.
+# On a CPU, in 0.11.1, `loops that write single elements rewrote their whole array
+# <https://github.com/jax-ml/jax/issues/40101>`__, and 0.11.2 fixed that. And according to `JAX's
+# change log <https://docs.jax.dev/en/latest/changelog.html>`__, the CPU got a new backend in
+# 0.4.32. That release was withdrawn, so its changes show up in 0.4.33. Here is the program at the
+# top of the table, under all releases:
 largest = changes[0].series if changes else timed[0]
 own = [change for change in changes if change.series is largest]
 _ = course(largest, own, releases.names)
@@ -302,6 +302,7 @@ figures.headline(figure, f"{finding}, {len(slower)} slower (orange)")
 count = f"{len(pairs)} programs"
 keeps = "keeps" if alarms <= 0.05 * len(by_chance) else "breaks"
 less_time, more_time = str(len(faster)), str(len(slower))
+by_luck = f"{0.05 * len(steps):,.0f}"
 many, false_alarms = f"{len(steps):,}", f"{twin_alarms}"
 scatters = [
     np.ptp(np.log(twin.series.estimates[newest].medians)) for twin in twins
@@ -311,10 +312,9 @@ typical_scatter = f"{np.exp(np.median(scatters)):.1f}"
 # %%
 # Whether JAX has become faster depends on your program. On the machine of this recording,
 # :measured:`less_time` of :measured:`count` take less time under the newest release than under the
-# oldest, and :measured:`more_time` take more. For the others, the difference is uncertain or below
-# a tenth, or NumPy's time changed as well, or a second recording contradicts the change. Don't read
-# the counts as a verdict on JAX, because many of the programs were chosen for slowdowns that users
-# had reported.
+# oldest, and :measured:`more_time` take more. For the others, we can't say: the difference is small
+# or uncertain, or something other than JAX may have caused it. Don't read the counts as a verdict
+# on JAX, because many of the programs were chosen for slowdowns that users had reported.
 #
 # A test that raises one false alarm in twenty has plenty of opportunity in the :measured:`many`
 # comparisons from one release to the next. So before you report a regression, measure each release

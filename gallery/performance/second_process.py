@@ -21,15 +21,14 @@ Source(network.loss)
 # stages end when Python has started, when JAX has been imported, and when JAX has found its
 # devices. Then JAX *traces* the gradient, which records its operations. It *lowers* that record to
 # StableHLO, the language that its compiler, XLA, reads, and XLA *compiles* it. Last, the program
-# *runs*, for the first time, which can take much longer than the next. The stage ``trace`` also
-# draws the weights. A program from a file is neither traced nor lowered, but loaded in the stage
-# ``compile``.
+# *runs*. A first run can take much longer than later ones. The stage ``trace`` also draws the
+# weights. A program from a file is neither traced nor lowered, but loaded in the stage ``compile``.
 from jaxcap.measure import start_up
 
 Source(start_up.first_result)
 
 # %%
-# Which stage takes the longest? Guess, and then look at a single process:
+# Guess which stage takes the longest, and then look at a single process:
 import time
 
 from jaxcap.measure import fresh
@@ -109,10 +108,9 @@ print(f"{size:,} bytes")
 # :func:`jax.export.export` stops before it compiles, and returns a function that is traced and
 # lowered, which you can save as well. JAX `promises
 # <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ that releases of the
-# next six months can read it. Other machines can run it, too, if they have the same platform, such
-# as ``cpu`` or ``cuda``, or one that you named in ``platforms``. They need neither your Python code
-# nor the modules that it imports, but they still have to compile the function. Do the compiled
-# program and the exported function compute the same gradient as ``jit``?
+# next six months can read it. Other machines of the same platform, such as ``cpu`` or ``cuda``, can
+# run it without your Python code, but they still have to compile it. Do the compiled program and
+# the exported function compute the same gradient as ``jit``?
 import numpy as np
 from jax import export
 
@@ -196,14 +194,14 @@ Table("Medians by stage", ("stage", *starts), rows)
 # If ``compile`` doesn't get shorter on your machine, XLA may have refused the saved program. Before
 # XLA loads a program, it checks that the CPU has all the features that the program was compiled
 # for. `Some Intel CPUs fail this check even on the machine that compiled the program
-# <https://github.com/jax-ml/jax/issues/38445>`__, because two hints for the optimiser count as
-# features there.
+# <https://github.com/jax-ml/jax/issues/38445>`__: among the features, XLA lists two tuning hints,
+# ``prefer-no-gather`` and ``prefer-no-scatter``, which the CPU doesn't report.
 #
 # Neither the cache nor the file saves the import, because JAX has to be imported before it can look
 # for either. If the import takes most of the time that is left, start fewer processes, and let each
 # do more.
 #
-# Has the start itself become shorter over the years? :doc:`/releases/topics/start-up` shows it
+# Whether the start itself has become shorter over the years, :doc:`/releases/topics/start-up` shows
 # under dozens of releases.
 #
 # Takeaway

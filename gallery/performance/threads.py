@@ -96,8 +96,8 @@ Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 # A wrong flag ends the process
 # -----------------------------
 # ``XLA_FLAGS`` holds flags for a whole process, and XLA `reads them when it starts
-# <https://docs.jax.dev/en/latest/xla_flags.html>`__. What happens if a name is misspelt, say
-# with the British ``maths`` for ``math``?
+# <https://docs.jax.dev/en/latest/xla_flags.html>`__. Let us misspell a name, with the British
+# ``maths`` for ``math``:
 try:
     fresh.call(threads.usage, XLA_FLAGS="--xla_cpu_enable_fast_maths=true")
 except fresh.FreshProcessError as error:
@@ -108,10 +108,10 @@ except fresh.FreshProcessError as error:
 # release renames or drops a flag, programs that set it stop working. Many flags have a better
 # place: :func:`jax.jit` `takes them for one function
 # <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. There, an unknown flag raises an
-# exception, which you can handle. The first flag below is misspelt again. The second was spelt
-# correctly: set to ``False``, it brought back XLA's old runtime, for `people whose loops the new
-# one had made slow <https://github.com/jax-ml/jax/issues/26145>`__. Does this release still know
-# it, or has the remedy in those posts expired?
+# exception, which you can handle. The first flag below is misspelt again. The second is not a typo.
+# When XLA's new runtime had made `some people's loops slow
+# <https://github.com/jax-ml/jax/issues/26145>`__, setting this flag to ``False`` brought the old
+# runtime back. Does this release still know the flag?
 import jax
 
 unknown = []
@@ -123,8 +123,7 @@ for name in ("xla_cpu_enable_fast_maths", "xla_cpu_use_thunk_runtime"):
         unknown.append(name)
 
 # %%
-# This release :measured:`still_known` the second flag, so the remedy in those posts
-# :measured:`remedy`.
+# This release :measured:`still_known` the second flag, so that remedy :measured:`remedy`.
 #
 # What do the options change?
 # ---------------------------
@@ -169,8 +168,8 @@ what_pays = gain if faster else nothing_pays
 by_flag = listed(moved or ["none of the three functions"])
 
 # %%
-# :measured:`what_pays`. The rows *one thread* test the flag that was recommended for threads, which
-# made a measurable difference to :measured:`by_flag`. What of the other two options, for ``gelu``?
+# :measured:`what_pays`. The flag for threads, in the rows *one thread*, made a measurable
+# difference to :measured:`by_flag`. Here are the other two options, for ``gelu``:
 from jaxcap.report.claims import claim, speedup_of
 
 fast_maths_pays = claim(
@@ -190,10 +189,10 @@ optimising_pays = claim(
 optimising_pays
 
 # %%
-# What do the optimisations cost? A first call compiles, so compare the first calls of *no
-# optimisation* with those of *one thread*, which is optimised like *default*. We don't compare with
-# *default* itself, because its first call comes before the others in each process, and may pay for
-# more than compiling.
+# Optimising takes time, too. A first call compiles, so to see that time, compare the first calls of
+# *no optimisation* with those of *one thread*, which is optimised like *default*. We don't compare
+# with *default* itself, because its first call comes before the others in each process, and may pay
+# for more than compiling.
 rows = []
 for work in (GELU, experiments.GRADIENT, experiments.PRODUCT):
     first_calls = [

@@ -2,11 +2,10 @@
 How to time JAX, and how not to
 ===============================
 
-A wrong timing doesn't crash. It prints a number with a unit, and the number looks fine. So how
-would you notice? This page makes nine mistakes on purpose, beside the right measurement wherever
-there is one, so that you'll recognise them later. Most come from published benchmarks, and you may
-find some in your own code. If nine are too many for one sitting, stop after the fifth: the rest are
-subtler.
+A wrong timing doesn't crash. It prints a number with a unit, and the number looks fine. This page
+makes nine mistakes on purpose, beside the right measurement wherever there is one, so that you'll
+recognise them later. Most come from published benchmarks, and you may find some in your own code.
+If nine are too many for one sitting, stop after the fifth: the rest are subtler.
 """
 
 # %%
@@ -52,8 +51,9 @@ returned_s = stopwatch(product, a, b)
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# The stopwatch timed one call each. The experiment measured both times again and again. In its
-# table, *time* includes the waiting, and *until it returns* is what an impatient clock shows:
+# The experiment measured both times again and again, and left out samples that something had
+# disturbed, as :doc:`how we measure </measuring>` explains. In its table, *time* includes the
+# waiting, and *until it returns* is what an impatient clock shows:
 products = results.select(question=mistakes.PRODUCTS)
 awaited = products.only(mistakes.JAX_32)
 too_early = awaited.dispatch.value, awaited.time.value
@@ -100,16 +100,15 @@ waves
 #
 # The opposite mistake is harder to notice: you mean to time the compiler, and get a call that
 # doesn't compile. Wrapping the function again won't give you a fresh first call, because JAX finds
-# the compiled program by the function itself, whichever wrapper compiled it. Empty the caches with
-# :func:`jax.clear_caches` instead.
+# the compiled program by the function itself and the options of ``jit``, whichever wrapper compiled
+# it. Empty the caches with :func:`jax.clear_caches` instead.
 #
 # Mistake 3: sending the data with every call
 # -------------------------------------------
 # NumPy's arrays live in the host's memory, and JAX computes on arrays that live on the device. Pass
 # a NumPy array to a JAX function, and each call has to bring the data over before it can start. On
 # a CPU, that means a copy, unless the array happens to begin at a multiple of 64 bytes, where JAX
-# can read it in place. We made ours begin elsewhere. What does it cost to send a million numbers
-# each time?
+# can read it in place. We made ours begin elsewhere, and sent a million numbers each time:
 sending = results.select(question=mistakes.SENDING)
 sending
 
@@ -125,10 +124,13 @@ sending_costs = claim(
 sending_costs
 
 # %%
-# Which of the two times is right depends on your program. If it sends its data once, do that before
-# the clock starts, with ``jax.block_until_ready(jax.device_put(x))``, because
-# :func:`jax.device_put` returns early, too. If it has new data for each call, leave the transfer
-# in, and say so.
+# Each ratio on this page is the median of the ratios within rounds, so it may differ from the
+# quotient of two times in a table.
+#
+# Which of the two times is right, sent or on the device, depends on your program. If it sends its
+# data once, do that before the clock starts, with ``jax.block_until_ready(jax.device_put(x))``,
+# because :func:`jax.device_put` returns early, too. If it has new data for each call, leave the
+# transfer in, and say so.
 #
 # Mistake 4: comparing different dtypes
 # -------------------------------------
@@ -146,15 +148,15 @@ print("different dtypes:", different)
 print("the same dtype:  ", alike)
 
 # %%
-# Only the second line compares the libraries. Where the two lines disagree about who wins, the
-# dtype wrote the headline.
+# Only the second line compares the libraries. The first also credits JAX with whatever fewer bits
+# save.
 #
 # Mistake 5: wrapping anew in each call
 # -------------------------------------
 # To make a wrapper, ``jax.jit(f)`` inspects ``f``. Throw the wrapper away, and the next call has to
 # make another. That one still finds what JAX has compiled for ``f``. But if the function is new as
 # well, as a ``lambda`` written inside the call always is, there is nothing to find, and JAX
-# compiles again. How much faster is a call without these habits? Guess before you look.
+# compiles again. Guess what these habits cost before you look:
 wrapping = results.select(question=mistakes.WRAPPING)
 ONCE, NEW = mistakes.WRAPPED_ONCE, mistakes.NEW_WRAPPER
 over_wrapper = wrapping.speedup(ONCE, over=NEW)
@@ -187,9 +189,9 @@ by_process = [Estimate.from_runs([ratios]) for ratios in rounds]
 all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 
 # %%
-# The figure has a column for each process, with its rounds as dots. The square is their median,
-# with the interval that the process would report if it were alone. Do the squares of the others lie
-# within the grey band, the first one's interval?
+# In the figure, each column is one process, its dots are rounds, and the square is their median.
+# Suppose that you had run only the first process. The grey band is the interval that you would have
+# reported. How many of the other squares does the band catch?
 first, *others = by_process
 outside = sum(not first.low <= one.value <= first.high for one in others)
 of_others = f"{outside} of {len(others)} other processes"
@@ -226,15 +228,14 @@ print("all processes:", all_processes)
 
 # %%
 # The last line is what this site prints: the median, over several fresh processes, of the median
-# ratio within the rounds of each. If as many new processes measure it again, their median should
-# lie in the interval of that line, between the dashed lines of the figure, 95 times out of 100.
+# ratio within the rounds of each. Its interval, which is dashed in the figure, is a prediction:
+# measure again in as many new processes, and 95 times out of 100 their median should fall inside.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
-# How much faster is JAX? That depends on whom it races. Take ``wave`` of a thousand numbers, which
-# JAX computes in one call. The first opponent does the same work in the same dtype, but in a Python
-# loop over the numbers, which nobody who cares about time would write. The second is NumPy, used
-# the way it is meant to be:
+# How much faster JAX is depends on whom it races. Take ``wave`` of a thousand numbers, which JAX
+# computes in one call. The first opponent does the same work in the same dtype, but in a Python
+# loop over the numbers. The second is NumPy, used the way it is meant to be:
 opponents = results.select(question=mistakes.OPPONENTS)
 opponents
 
@@ -246,10 +247,9 @@ print("against the loop:   ", against_weak)
 print("against NumPy:      ", against_strong)
 
 # %%
-# JAX did the same thing both times, so only the opponents differ. Don't make a headline of the
-# second line, either: a thousand numbers are so few that JAX may spend most of its time on
-# :doc:`the call itself </tutorials/performance/dispatch_overhead>`. How far apart are the opponents
-# themselves?
+# Only the opponents differ. Don't make a headline of the second line, either: a thousand numbers
+# are so few that JAX may spend most of its time on :doc:`the call itself
+# </tutorials/performance/dispatch_overhead>`. So compare the opponents themselves:
 loop_is_weak = claim(
     "NumPy computes a thousand numbers faster at once than in a loop",
     results,
@@ -301,10 +301,11 @@ kept = KEPT.run(budget_s=0.05)
 for label, some in ("memory kept", kept), ("the default", by_default):
     faults = [some.only(variant).faults_per_call for variant in VARIANTS]
     speedup = some.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
-    print(f"{label}: page faults a call {faults}, jit {speedup.words}")
+    print(f"{label}: page faults a call {faults}")
+    print(f"  jit: {speedup}")
 
 # %%
-# The first line repeats the comparison of mistake 6, where the memory was kept as well.
+# With the memory kept, this repeats the comparison of mistake 6.
 #
 # A page fault costs time that has nothing to do with JAX. Where one variant has many and the other
 # has few, part of what you would credit to ``jit`` belongs to the allocator. Your own program lives
@@ -402,11 +403,11 @@ _ = figures.dumbbell(
 # Takeaway
 # --------
 # A wrong time looks like any other time. The worst mistake on this page, :measured:`worst`, threw a
-# time off by a factor of :measured:`off_by`. A correct clock can mislead, too, if you choose the
-# opponent: the same compiled function was :measured:`against_strong than NumPy`, and
-# :measured:`against_weak than a Python loop`. So don't judge a timing by its looks. Go through the
-# checklist on this page, and work out whether your device could reach the speed that the time
-# implies.
+# time off by a factor of :measured:`off_by`. Even a correct time can mislead, because so much
+# depends on the opponent: the same compiled function was
+# :measured:`against_weak than a Python loop`, and :measured:`against_strong than NumPy`. So don't
+# judge a timing by its looks. Go through the checklist on this page, and work out whether your
+# device could reach the speed that the time implies.
 #
 # To time your own functions by these rules, call :func:`jaxcap.measure.timing.compare`. JAX has
 # advice of its own in its `guide to benchmarking
