@@ -203,7 +203,7 @@ def _assess_time(
 
 
 def _same_for_more_work(published: PublishedValue, recordings: Sequence[Recording]) -> str:
-    """Say if an unawaited time hardly differs between sizes at which ours differ widely; else nothing."""
+    """Say if a time without waiting hardly grows over sizes over which ours grows; else nothing."""
     if NOT_AWAITED not in published.mistakes or "size" not in published.parameters:
         return ""
 
