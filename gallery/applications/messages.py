@@ -307,7 +307,7 @@ hand_to_batch = step_times.speedup(
 # %%
 # If devices split the batch, they exchange the gradients of all weights. If they split the hidden
 # units, they exchange results for the whole batch. Count the numbers in both, and choose the split
-# that sends fewer. Then read the messages in the compiled program: for one and the same split of
+# that sends fewer. Then read the messages in the compiled program. For one and the same split of
 # the weights, each device had to send :measured:`types_sent` when we left the messages to JAX and
 # XLA, and :measured:`hand_sent` when we wrote them.
 #

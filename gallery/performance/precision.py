@@ -60,9 +60,9 @@ as_fast
 # Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
 # machine and on the day that the tables name. The first column counts false alarms. ``timeit`` and
 # PyTorch's ``Timer`` give no verdict, so we say that they see a difference where their ranges, or
-# their quartiles, don't overlap. The second column is about a difference that does exist: we time
+# their quartiles, don't overlap. The second column is about a difference that does exist, that of
 # ``wave``, the function from :doc:`how to time JAX </tutorials/performance/timing>`, op by op and
-# compiled, and count the runs in which the tool found that they differ.
+# compiled. We count the runs in which the tool found it.
 from jaxcap.report import reliability
 from jaxcap.results.audit import BUSY, JAXCAP, LOADS, QUIET, TOOLS, recorded
 
