@@ -24,6 +24,7 @@ for (const box of document.querySelectorAll(".jaxcap-pick")) {
       const address = image.localName === "img" ? "src" : "srcset";
       image.setAttribute(address, image.getAttribute(address).replace(/#.*|$/, fragment));
     }
+    for (const fold of box.parentElement.querySelectorAll("details")) fold.open = true;
     const rows = [...box.parentElement.querySelectorAll("tbody tr")];
     for (const row of rows) row.hidden = select.selectedIndex > 0 && !isPicked(row);
     const shown = rows.filter((row) => !row.hidden);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -32,11 +32,24 @@ class ThenAndNow(SphinxDirective):
                 drawn = (a for a in assessments if a.published.time_s and a.replications)
                 return [nodes.container("", *images, _pick(drawn, "Highlight"))]
             case "tables":
-                tables = map(table_node, published.tables(assessments))
                 choice = _pick(assessments, "Show")
+                tables = _tables(assessments)
                 return [nodes.container("", choice, *tables, classes=["then-and-now"])]
             case other:
                 raise self.error(f"there is no part {other!r}: choose conclusions, chart or tables")
+
+
+def _tables(assessments: Iterable[published.Assessment]) -> Iterator[nodes.raw]:
+    """Yield tables of what can be compared, and folded, of what can't."""
+    parts: dict[bool, list[published.Assessment]] = {True: [], False: []}
+    for assessment in assessments:
+        is_comparable = assessment.conclusion is not published.Conclusion.NOT_COMPARABLE
+        parts[is_comparable].append(assessment)
+    yield from map(table_node, published.tables(parts[True]))
+    if parts[False]:
+        summary = f"<summary>{len(parts[False])} values that can't be compared, and why</summary>"
+        html = "".join(table._repr_html_() for table in published.tables(parts[False]))
+        yield raw_html(f'<details class="jaxcap-folded">{summary}{html}</details>')
 
 
 def _pick(assessments: Iterable[published.Assessment], label: str) -> nodes.raw:
