@@ -195,7 +195,7 @@ import matplotlib.pyplot as plt
 
 _, (top, bottom) = plt.subplots(2, figsize=(4.5, 6.4))
 top.plot(*spiral.T, ".-", linewidth=0.8)
-top.set_aspect("equal")
+top.set_aspect("equal", adjustable="datalim")
 top.set_title("Points on a spiral")
 top.set(xlabel="x", ylabel="y")
 picture = bottom.imshow(found, origin="lower")

@@ -643,9 +643,7 @@ def test_tables_show_devices_that_have_something_in_them_and_escape_their_names(
     assert "&lt;script&gt;" in html
     assert len(with_device[0].headers) == 6
     reason = assess(SIMPLE, [live]).reason
-    row = next(
-        row for row in with_device[0].rows if row[-1] == f"other device or library. {reason}"
-    )
+    row = next(row for row in with_device[0].rows if row[-1] == f"device or library. {reason}")
     what, author, then, now, ratio, _ = row
     assert (what, author) == ("dot of NumPy arrays, size 5", "JAX, CPU")
     assert then == "310.4 µs (15.522388 s for 50,000 calls)"

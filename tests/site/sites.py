@@ -73,7 +73,7 @@ from jaxcap.measure.timing import compare
 results = compare({{"a": list, "b": dict}}, experiment="{name}", budget_s=0.01)
 {quoted} = results.speedup("a", over="b")
 '''
-DRAWING = {"basics/introduction", "basics/random_numbers", "performance/timing"}
+DRAWING = {"basics/generators", "basics/introduction", "performance/timing"}
 NOX = (sys.executable, "-m", "nox", "--session", "docs", "--no-venv")
 
 

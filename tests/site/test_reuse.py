@@ -17,7 +17,7 @@ from sites import build, copy_project, nox_docs
 
 from jaxcap.results import ResultSet
 
-PAGE = "basics/random_numbers"
+PAGE = "basics/generators"
 MEASURING = '''"""
 A lesson
 ========

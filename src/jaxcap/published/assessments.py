@@ -32,7 +32,7 @@ class Conclusion(StrEnum):
     REPRODUCED = "reproduced"
     FASTER_LIBRARY = "faster library"
     SLOWER_LIBRARY = "slower library"
-    OTHER_DEVICE = "other device or library"
+    OTHER_DEVICE = "device or library"
     MISTAKE = "mistake"
     NOT_COMPARABLE = "not comparable"
 

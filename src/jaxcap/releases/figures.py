@@ -206,8 +206,8 @@ def course(
         scale = ", log scale" if axes.get_yscale() == "log" else ""
         axes.set_ylabel(f"{series.quantity}{scale}\n(lower is better)")
         words = {c.ratio > 1: "orange: slower" if c.ratio > 1 else "blue: faster" for c in changes}
-        marks = [f"dashed: as under {measured[-1]}", *(f"dotted {word}" for word in words.values())]
-        axes.set_xlabel(f"release of JAX ({', '.join(marks)})")
+        marks = f"\ndotted: {', '.join(words.values())}" if words else ""
+        axes.set_xlabel(f"release of JAX (dashed: as under {measured[-1]}){marks}")
         by_size = sorted(changes, key=lambda change: change.factor, reverse=True)
         changed = [change.after for change in by_size]
         _label_releases(axes, names, 12, first=changed, rotation=45, ha="right")

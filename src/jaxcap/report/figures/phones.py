@@ -36,9 +36,9 @@ def fit_phone(figure: Figure) -> None:
         _keep_inside(axes.xaxis.label, figure)
         for title in _titles_of(axes):
             _keep_inside(title, figure)
-        _thin_out(axes.xaxis)
         if is_fitted(axes):
-            fit_texts(axes)
+            fit_texts(axes)  # which may move the numbers closer together
+        _thin_out(axes.xaxis)
 
 
 def _titles(figure: Figure) -> Iterator[tuple[Text, float]]:
