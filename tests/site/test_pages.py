@@ -18,8 +18,8 @@ from jaxcap.measure.machine.description import capture
 from jaxcap.results import ResultSet
 
 # One page shows a recording of JAX's releases, one times starts of processes, which aren't kept as
-# results, one reads a profile, one counts what devices hold, one draws random numbers, and four ask for digits
-# or accuracies. One shows more of what the page before it measures.
+# results, one reads a profile, one counts what devices hold, one draws random numbers, and four ask
+# for digits or accuracies. One shows more of what the page before it measures.
 MEASURING = sorted(
     set(TUTORIALS)
     - {
