@@ -18,7 +18,7 @@ gc.disable()  # it would look through all that is imported, again and again, and
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 from jaxcap_docs.downloads import ARCHIVE, WHEEL, colab_address, install_cell
-from jaxcap_docs.lessons import MOVED, SECTIONS, runnable
+from jaxcap_docs.lessons import GALLERY, MOVED, SECTIONS, core, reading_minutes, runnable
 
 from jaxcap.measure.settings import quick_is_on
 
@@ -87,9 +87,11 @@ pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-con
 
 myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
 smartquotes_action = "qe"  # quotes and ellipses: two dashes begin an option, such as --json
-# How to run a notebook, and links to files that are written at the end of a build, which Sphinx does
-# not know of.
+CORE_MINUTES = sum(reading_minutes(GALLERY / f"{page}.py") for page in core())
+# Where to begin, how to run a notebook, and links to files that are written at the end of a build,
+# which Sphinx does not know of.
 myst_substitutions = {
+    "core": f"{len(core())} tutorials marked *core*, which take {CORE_MINUTES} minutes in all",
     "notebooks": (
         "Below its title, each tutorial has a link that opens it in Colab, where it installs what it "
         "needs, and links to its notebook and its script."

@@ -211,7 +211,7 @@ hand_sent = f"{by_way[sharded_step.BY_HAND].sent_bytes / 1e3:.0f} kB"
 from jaxcap.experiments import collectives as experiments
 from jaxcap.experiments.collectives import COPY, IN_TWO, PERMUTE, PSUM
 
-message_times = experiments.COLLECTIVES.run(processes=4, budget_s=0.03)
+message_times = experiments.COLLECTIVES.run(budget_s=0.03)
 kinds = {COPY, PERMUTE, PSUM, IN_TWO}
 shown = [r for r in message_times if r.variant in kinds]
 
@@ -270,7 +270,7 @@ if grown < sizes[1] / sizes[0] / 2:
 # ---------------------------------------------
 # Here are two batches, one on either side of the point where the lines of the figure meet. By bytes
 # alone, split units should take less time for the smaller batch, and a split batch for the larger:
-step_times = experiments.SHARED_STEPS.run(processes=4, budget_s=0.05)
+step_times = experiments.SHARED_STEPS.run(budget_s=0.05)
 step_times
 
 # %%

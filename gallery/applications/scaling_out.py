@@ -205,7 +205,7 @@ from jaxcap.experiments.mnist import throughput
 from jaxcap.experiments.scaling import SCALING
 
 point = SCALING.points[0]
-scaling = SCALING.run(points=[point], processes=4, budget_s=0.05)
+scaling = SCALING.run(points=[point], budget_s=0.05)
 _ = figures.bars(
     scaling,
     value=throughput,

@@ -141,7 +141,7 @@ for name, options in experiments.OPTIONS.items():
 # We compile three functions with each of them: ``gelu`` of many numbers, the gradient of a network
 # with four layers, and a matrix product. Which option will make which function faster? The table
 # compares each time with that of the same function without options:
-results = experiments.COMPILER_OPTIONS.run(processes=4, budget_s=0.03)
+results = experiments.COMPILER_OPTIONS.run(budget_s=0.03)
 results.speedups(over=experiments.DEFAULT)
 
 # %%

@@ -38,7 +38,19 @@ def test_each_tutorial_has_a_numbered_row_in_reading_order(read: Read) -> None:
     for name, row in zip(TUTORIALS, page.select(ROWS), strict=True):
         title = read(f"tutorials/{name}").h1.get_text().rstrip("¶#")
         assert row.p.a.get_text() == title
-        assert re.fullmatch(r"[1-9]\d* min", row.select_one(".jaxcap-minutes").get_text())
+        assert re.fullmatch(r"(core, )?[1-9]\d* min", row.select_one(".jaxcap-minutes").get_text())
+
+
+def test_tutorials_that_many_others_build_on_are_marked(read: Read) -> None:
+    page = read("index")
+    rows = dict(zip(TUTORIALS, page.select(ROWS), strict=True))
+    marked = [name for name, row in rows.items() if "jaxcap-core" in row.get("class", [])]
+    assert {"basics/introduction", "transformations/jit"} <= set(marked)
+    assert "basics/generators" not in marked  # nothing builds on it
+    times = [rows[name].select_one(".jaxcap-minutes").get_text() for name in marked]
+    assert all(time.startswith("core, ") for time in times)
+    minutes = sum(int(time.split()[1]) for time in times)
+    assert f"{len(marked)} tutorials marked core, which take {minutes} minutes" in page.get_text()
 
 
 def test_each_tutorial_answers_its_question_by_what_it_measured() -> None:

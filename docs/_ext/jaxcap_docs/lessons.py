@@ -7,7 +7,9 @@ of them anywhere else in the extension.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
@@ -209,15 +211,28 @@ NEED_TORCH = (
     "scaling_out",
 )
 
+GALLERY = Path(__file__).parents[3] / "gallery"  # the scripts that become tutorials
 TUTORIALS_FOLDER = "tutorials/"
 TUTORIALS = tuple(
     page.removeprefix(TUTORIALS_FOLDER) for page in PAGES if page.startswith(TUTORIALS_FOLDER)
 )
+# The tutorials to read if you read no others: as many as this build on each, directly or not.
+CORE_DEPENDENTS = 8
 EXERCISES_FOLDER = "exercises/"
 EXERCISES = tuple(page for page in PAGES if page.startswith(EXERCISES_FOLDER))
 COMMANDS_PAGE = "command_line"
 SOLUTION = "Solution"  # the heading of sections that give a question's answer
 SECTIONS = tuple(dict.fromkeys(page.partition("/")[0] for page in TUTORIALS))
+
+
+def core() -> tuple[str, ...]:
+    """Return the tutorials that teach what many others build on, in reading order."""
+    needs: dict[str, set[str]] = {}
+    for page in TUTORIALS:  # in reading order, so after all that it needs
+        direct = PREREQUISITES[page]
+        needs[page] = set(direct).union(*(needs[needed] for needed in direct))
+    dependents = Counter(chain.from_iterable(needs.values()))
+    return tuple(page for page in TUTORIALS if dependents[page] >= CORE_DEPENDENTS)
 
 
 def tutorial_of(script: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from docutils import nodes
@@ -17,12 +16,10 @@ from jaxcap.results import ResultsError, ResultSet
 from jaxcap.results.files import slug
 from jaxcap.results.statistics import Estimate
 from jaxcap_docs import page_records
-from jaxcap_docs.lessons import TUTORIALS, TUTORIALS_FOLDER, reading_minutes
+from jaxcap_docs.lessons import GALLERY, TUTORIALS, TUTORIALS_FOLDER, core, reading_minutes
 from jaxcap_docs.read import cards
 from jaxcap_docs.read.dependencies import note_all_records, note_files
 from jaxcap_docs.read.elements import plot, reference
-
-GALLERY = Path(__file__).parents[4] / "gallery"
 
 
 def setup(app: Sphinx) -> None:
@@ -124,6 +121,8 @@ class Findings(SphinxDirective):
 class TutorialPath(SphinxDirective):
     """List the tutorials of a section in reading order, with the minutes that they take.
 
+    Those that many others build on stand out.
+
     The content is a definition list: the name of a tutorial, and what it found in a line. That line
     is left out where the tutorial was not run.
     """
@@ -155,9 +154,13 @@ class TutorialPath(SphinxDirective):
 
     def _item(self, page: str, answer: list[nodes.Node]) -> nodes.list_item:
         title = reference("doc", f"/{TUTORIALS_FOLDER}{page}", self.env)
+        is_core = page in core()
         time = f"{reading_minutes(GALLERY / f'{page}.py')} min"
-        minutes = nodes.inline(text=time, classes=["jaxcap-minutes"])
+        text = f"core, {time}" if is_core else time
+        minutes = nodes.inline(text=text, classes=["jaxcap-minutes"])
         shown = answer if page_records.load(page) else []
         if answer:
             cards.note_answer(self.env, page, answer[0])
-        return nodes.list_item("", nodes.paragraph("", "", title, minutes), *shown)
+        classes = ["jaxcap-core"] if is_core else []
+        row = nodes.paragraph("", "", title, minutes)
+        return nodes.list_item("", row, *shown, classes=classes)
