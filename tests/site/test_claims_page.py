@@ -71,3 +71,16 @@ def test_names_from_elsewhere_are_no_markup(read_small: Read) -> None:
     scripts = [script for script in page("script") if script.get("type") != "application/ld+json"]
     assert not [script for script in scripts if "alert(1)" in script.get_text()]
     assert not page.select("table i")
+
+
+def test_agreement_of_machines_of_one_kind_comes_with_a_caution(
+    read: Read, read_small: Read
+) -> None:
+    caution = "All machines so far call their device"
+    page = read("results/index")
+    text = page.get_text()
+    names = {row.th.get_text() for row in page.table.select("tbody tr")}
+    assert (caution in text) == (len(names) == 1 and "came out alike" in text)
+    small = read_small("results/index").get_text()
+    assert "came out alike" in small
+    assert caution not in small

@@ -34,14 +34,22 @@ class Agreement(SphinxDirective):
     """Say how many claims came out alike in this build and in all recordings."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a sentence, or nothing if no claim was checked twice."""
+        """Return a sentence, and a caution if all machines are alike; nothing if no claim was checked twice."""
         note_all_results(self.env)
         shared = [claim for claim in claims_everywhere() if len(claim.checked) > 1]
         if not shared:
             return []
         alike = sum(len({c.outcome for c in claim.checked.values()}) == 1 for claim in shared)
         text = f"Of {len(shared)} claims that were checked more than once, {alike} came out alike."
-        return [nodes.paragraph("", "", nodes.strong(text=text))]
+        content = [nodes.paragraph("", "", nodes.strong(text=text))]
+        names = {machine.name for machine in page_records.recordings()}
+        if len(names) == 1:
+            caution = (
+                f"All machines so far call their device {names.pop()}, so how the claims come out on "
+                "another kind is still open."
+            )
+            content.append(nodes.paragraph(text=caution))
+        return content
 
 
 class Claims(SphinxDirective):
