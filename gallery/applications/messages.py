@@ -25,12 +25,11 @@ Source(sharded_step.loss, sharded_step.step)
 # many numbers as the targets, have to be added up. After that, each device can compute the gradient
 # of its own weights without the others.
 #
-# Adding up arrays for everybody is called an *all-reduce*. If ``n`` devices do that by themselves,
-# and share the work equally, each of them `has to send
-# <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ at least
-# ``2 (n - 1) / n`` times the size of the array. (Some switches add while they pass messages on.
-# With such an *in-network reduction*, each device sends less.) Now we can predict which way sends
-# more. Did your guess depend on the size of the batch?
+# To sum an array over all devices, and give each of them the sum, is called an *all-reduce*. Unless
+# the network itself can add, and if the ``n`` devices share the work equally, each of them `has to
+# send <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ at least
+# ``2 (n - 1) / n`` times the size of the array. So we can predict which way sends more. Did your
+# guess depend on the size of the batch?
 WIDTH, DEVICES, FLOAT = 64, 8, 4
 batches = (128, 512, 2048)
 
@@ -69,8 +68,9 @@ for line in run_python("-c", program, devices=DEVICES).splitlines():
         print(line.strip().partition(", ")[0])
 
 # %%
-# After the name of the result come its type, the kind of the message, and what it adds up. We do
-# the same with our step, for each size of the batch, and compare the new weights with those that
+# After the name of the result come its type, the kind of the message, and what it adds up. (The
+# braces give `the order <https://openxla.org/xla/shapes>`__ in which an array lies in memory.) We
+# do the same with our step, for each size of the batch, and compare the new weights with those that
 # one device computes. Here are the messages for the smallest batch. Are these the arrays that we
 # expected?
 from jaxcap.report import figures, messages
@@ -91,10 +91,9 @@ def print_messages(batch, ways):
 print_messages(batches[0], list(predicted))
 
 # %%
-# A split batch adds up two arrays in the shapes of the weights, and split units one in the shape of
-# the targets. (The braces only say `in which order <https://openxla.org/xla/shapes>`__ an array
-# lies in memory.) In the figure, the lines are our prediction, and the marks are what the programs
-# send by these shapes:
+# A split batch adds up two arrays in the shapes of the weights, and split units one in
+# the shape of the targets. In the figure, the lines are our prediction, and the marks are what the
+# programs send by these shapes:
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots()
@@ -119,9 +118,9 @@ figures.label_ends(axes)
 # width``, so the lines meet where the batch is eight times the width. The number of devices doesn't
 # matter, because both amounts have the same factor.
 #
-# A deeper network repeats this for each pair of layers. If its units are split, it then has
-# something more to send in the backward pass, because the gradient with respect to a pair's inputs
-# `has to be added up as well <https://arxiv.org/abs/1909.08053>`__.
+# A deeper network repeats this for each pair of layers. With split units, it also needs an
+# all-reduce in the backward pass, because the gradient with respect to a pair's inputs `has to be
+# added up as well <https://arxiv.org/abs/1909.08053>`__.
 #
 # An all-reduce is two messages in one
 # ------------------------------------
@@ -184,16 +183,13 @@ messages.table(by_way.values(), "Each device in a step with 512 examples")
 # <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. So the gradient of an all-gather is a
 # reduce-scatter.
 #
-# Where there is an all-reduce of gradients, it comes from our types. The function needs copies of
-# the weights, and the gradient of a copy `has the type of a copy
-# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. So each device gets the sum for all
-# weights and keeps the part for its own. You can ask for partial sums instead, but the messages are
-# still up to XLA. For GPUs, XLA has `a pass <https://github.com/openxla/xla/pull/31030>`__ that can
-# turn such an all-reduce into a reduce-scatter. We haven't run this page on several GPUs yet.
-#
-# A large model collects its weights layer by layer, drops them after use, and collects them again
-# for the backward pass. The second collection is a third message of the same size, so each device
-# sends one and a half times as much.
+# Where there is an all-reduce of gradients, it comes from our types. The function asks for copies
+# of the weights, so the gradient with respect to them `has to be a copy as well
+# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__: every device receives the sum for all
+# weights, and keeps only the part for its own. You can ask for partial sums instead, but the
+# messages are still up to XLA. For GPUs, XLA has `a pass
+# <https://github.com/openxla/xla/pull/31030>`__ that can turn such an all-reduce into a
+# reduce-scatter. We haven't run this page on several GPUs yet.
 with_types = by_way[sharded_step.WEIGHTS].words
 by_hand = by_way[sharded_step.BY_HAND].words
 types_sent = f"{by_way[sharded_step.WEIGHTS].sent_bytes / 1e3:.0f} kB"
@@ -255,8 +251,8 @@ by_time = f"{grown:.2g}"
 waiting_or_copying = "So even for short vectors, it is mostly the copying"
 if grown < sizes[1] / sizes[0] / 2:
     waiting_or_copying = (
-        "So for short vectors it is mostly the waiting, which costs about the "
-        "same for any length, and for long ones more and more the copying"
+        "So short vectors mostly wait, which takes about as long for any "
+        "length, and as vectors grow, the copying takes over"
     )
 
 # %%
@@ -283,39 +279,43 @@ less_is_faster = claim(
 less_is_faster
 
 # %%
+from functools import partial
+
+by_batch = less_is_faster.estimate
+to_batch = partial(step_times.speedup, over=sharded_step.BATCH)
+measured = {result.parameters["batch"] for result in step_times}
+by_units = to_batch(sharded_step.UNITS, batch=min(measured))
+alone_small = to_batch(experiments.ONE, batch=min(measured))
+alone_large = to_batch(experiments.ONE, batch=max(measured))
+
+# %%
+# With the largest batch, the split batch was :measured:`by_batch than split units`, and with the
+# smallest, split units were :measured:`by_units than a split batch`. Bytes aren't all that differs:
+# with a split batch, every device also repeats the update of all weights. A single device by itself
+# was :measured:`alone_small than a split batch` for the smallest batch, and
+# :measured:`alone_large than a split batch` for the largest.
+#
 # If the devices are parts of one CPU, don't carry these times over to a cluster. The parts share
 # its cores and its memory, so what you see is mostly the price of sharing. The sizes in our
 # prediction do carry over, because they follow from what is split. For the messages that XLA
-# chooses, compile on the devices that you will use. And bytes aren't everything there either. The
-# gradients of a split batch can be sent layer by layer, `while the backward pass still computes
-# <https://docs.pytorch.org/docs/stable/notes/ddp.html>`__ those of earlier layers. With split
-# units, the next layer has to wait for the sum. That is why units are usually split among devices
-# with fast links, such as the `GPUs of one node <https://arxiv.org/abs/2104.04473>`__.
+# chooses, compile on the devices that you will use. On a cluster, too, it matters when a message
+# can be sent. The gradients of a split batch can be sent layer by layer, `while the backward pass
+# still computes <https://docs.pytorch.org/docs/stable/notes/ddp.html>`__ those of earlier layers.
+# With split units, the next layer has to wait for the sum. That is why units are usually split
+# among devices with fast links, such as the `GPUs of one node
+# <https://arxiv.org/abs/2104.04473>`__.
 #
 # Takeaway
 # --------
-by_batch = less_is_faster.estimate
-smallest = min(result.parameters["batch"] for result in step_times)
-by_units = step_times.speedup(
-    sharded_step.UNITS, over=sharded_step.BATCH, batch=smallest
-)
-largest = max(result.parameters["batch"] for result in step_times)
-hand_to_batch = step_times.speedup(
-    sharded_step.BY_HAND, over=sharded_step.BATCH, batch=largest
-)
-
-# %%
 # If devices split the batch, they exchange the gradients of all weights. If they split the hidden
 # units, they exchange results for the whole batch. Count the numbers in both, and choose the split
 # that sends fewer. Then read the messages in the compiled program. For one and the same split of
 # the weights, each device had to send :measured:`types_sent` when we left the messages to JAX and
 # XLA, and :measured:`hand_sent` when we wrote them.
 #
-# Then time the step, because it also has to compute and to wait. With the largest batch, a split
-# batch sends less, and its step was :measured:`by_batch than with split units`. With the smallest,
-# split units send less, and their step was :measured:`by_units than with a split batch`. Weights
-# that are split in a ``shard_map`` send as many bytes as a split batch. With the largest batch,
-# their step was :measured:`hand_to_batch than with a split batch`.
+# Then time the step, because devices also have to compute and to wait. With the largest batch, a
+# split batch sends less, and its step was :measured:`by_batch than with split units`. With the
+# smallest, split units send less, and their step was :measured:`by_units than with a split batch`.
 #
 # This was the last tutorial. Try it yourself in :doc:`exercise 14 </exercises/14_sharding>`.
 # :doc:`How we measure </measuring>` has the rules behind all of the numbers.

@@ -68,15 +68,14 @@ figures.headline(figure, finding, "A step of training", words)
 # %%
 # In JAX, all of this takes just two decisions. First, arrange the devices in a *mesh*, and give its
 # axes names; ours has one axis, ``"data"``. Second, say for each array how it lies on the mesh:
-# either it is split along an axis, or each device has a copy. This loss stays as it was for one
-# device. In this loss and its gradient over such a mesh, where do you think the devices will have
-# to talk to each other?
+# either it is split along an axis, or each device has a copy. The loss stays as it was for one
+# device:
 from jaxcap.kernels import sharding
 
 Source(sharding.loss, sharding.by_compiler)
 
 # %%
-# In ``by_compiler``, no line sends anything. If you want to see where the devices talk, use
+# In ``by_compiler``, no line sends anything, so where must the devices talk? You see it if you use
 # :func:`jax.shard_map`. You take the view of a single device, and write down what it does with its
 # part and which message it sends. Here, :func:`jax.lax.pmean` takes the mean of their losses. The
 # gradients have to be added up as well. JAX inserts that message by itself, because ``specs`` says
@@ -84,14 +83,12 @@ Source(sharding.loss, sharding.by_compiler)
 Source(sharding.by_shard_map)
 
 # %%
-# Do these two functions get the gradient that one device gets?
-# ``python -m jaxcap.report.virtual_devices`` compares them, and a third, ``by_pmap``, which is in
-# the style of older programs:
-print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
+# Do these two functions get the gradient that one device gets? ``compare_ways`` finds out, and tries
+# a third, ``by_pmap``, which is in the style of older programs:
+Source(compare_ways)
 
 # %%
-# That program is ``compare_ways``, and this is the third function:
-Source(sharding.by_pmap, compare_ways)
+print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 
 # %%
 # All three agree with one device, apart from rounding. The last line says how the devices talk: by
@@ -99,20 +96,13 @@ Source(sharding.by_pmap, compare_ways)
 # ``by_compiler``, XLA put the all-reduce in. The batch is split and the gradient is a mean over the
 # batch, so adding up is the step in which a device needs the others.
 #
-# Which of them should you write? That depends on who should decide about the messages, you or XLA.
+# Start with ``by_compiler``, and ask for a mesh in ``Auto`` mode, as ``compare_ways`` does with
+# ``AxisType.Auto``: in that mode, XLA chooses the messages. Write a ``shard_map`` when you know
+# better than XLA which messages to send. Older programs use :func:`jax.pmap`, for which the batch
+# has an extra axis for the devices. It is now a wrapper around ``shard_map``, and JAX's authors
+# recommend ``shard_map`` for new code. (:doc:`The next page </tutorials/applications/sharding>`
+# explains the modes.)
 #
-# - Where the axis of the mesh has the mode ``Auto``, XLA decides. Start here, but ask for that
-#   mode, as ``compare_ways`` does with ``AxisType.Auto``.
-# - With ``Explicit``, which you get from :func:`jax.make_mesh` if you don't ask, the way an array
-#   is split is part of its type, and JAX asks you wherever it can't tell how a result should be
-#   split.
-# - Inside a ``shard_map``, the mode is ``Manual``: you write the messages, except those that JAX
-#   adds for gradients. Choose it when you know better than XLA which to send.
-# - :func:`jax.pmap` takes no mesh: you give the batch an extra axis for the devices, and get a
-#   result from each. By now it is a wrapper around ``shard_map``, which JAX's authors recommend for
-#   new code.
-#
-# JAX's `guide to sharding <https://docs.jax.dev/en/latest/201/sharding.html>`__ compares the modes.
 # Our training uses ``Auto``, too. This is most of the code that it needs for several devices:
 from jaxcap.mnist import train_flax
 
@@ -120,9 +110,9 @@ Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
 
 # %%
 # ``put`` does what :func:`jax.device_put` does, but takes for granted that all processes have the
-# same array, where ``device_put`` would compare. The network itself needs one change: where its
-# forward pass takes a few images at a time, it takes equally many from each device. (``P`` is
-# ``jax.P``, and ``NamedSharding`` is ``jax.NamedSharding``.)
+# same array, where ``device_put`` would compare. The network itself needs one change: where the
+# forward pass processes images in small groups, each group draws equally from all devices. (``P``
+# is ``jax.P``, and ``NamedSharding`` is ``jax.NamedSharding``.)
 #
 # Does the training come out the same?
 # ------------------------------------
@@ -164,7 +154,7 @@ _ = run_python(*TRAIN, *JOB, "--process", "0", *log, devices=4)
 _ = second.communicate()
 
 # %%
-# How many lines do you expect in a plot of the three?
+# Will the three curves coincide?
 import json
 
 curves = {}
@@ -190,22 +180,23 @@ figures.headline(figure, finding, "The same batches, shared in three ways")
 figures.label_ends(axes)
 
 # %%
-# The three differ by at most :measured:`difference` of their value, so they lie on top of each
-# other. They needn't agree to the last bit, because eight devices add up in another order than one
-# does. So their sums round differently, and each step passes the difference on to the next.
+# The three differ by at most :measured:`difference` of their value. They needn't agree to the last
+# bit: eight devices add up in another order than one does, so their sums round differently, and
+# each step hands the difference on to the next.
 #
 # What does it cost, and what does it gain?
 # -----------------------------------------
-# Now we time a training on the same images, on one device and shared by all. With eight real
-# devices, each has less to do, so the time should fall, unless the parts get too small to keep a
-# device busy or the messages take too long. Where one CPU pretends to be eight devices, all share
-# its cores, so expect to see mostly what sharing costs: smaller products, more programs to start,
-# and the all-reduce.
+# Finally, we time a few training steps on the same images, on one device and shared by all. With
+# eight real devices, each has less to do, so the time should fall, unless the parts get too small
+# to keep a device busy or the messages take too long. Where one CPU pretends to be eight devices,
+# all share its cores, so expect to see mostly what sharing costs: smaller products, more programs
+# to start, the all-reduce, and an update of eight copies of the weights.
 from jaxcap.experiments.mnist import throughput
 from jaxcap.experiments.scaling import SCALING
 
 point = SCALING.points[0]
 scaling = SCALING.run(points=[point], budget_s=0.05)
+print(f"{point['steps']} steps on batches of {point['batch']} images")
 _ = figures.bars(
     scaling,
     value=throughput,
@@ -215,9 +206,6 @@ _ = figures.bars(
 )
 
 # sphinx_gallery_thumbnail_number = 3
-
-# %%
-scaling.speedups(over="1 device")
 
 # %%
 from jaxcap.report.claims import LARGEST, claim, speedup_of

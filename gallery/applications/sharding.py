@@ -3,9 +3,10 @@ Who decides how an array is split?
 ==================================
 
 You have told JAX how the arguments of a function are split among devices. Who decides how its
-result is split? :doc:`On the previous page </tutorials/applications/scaling_out>`, it was XLA, out of
-sight. JAX has two other modes. In one, JAX decides, writes the answer into types, and asks you
-where it has none. In the other, you decide. You need only one device to follow, and a CPU will do.
+result is split? :doc:`On the previous page </tutorials/applications/scaling_out>`, in ``Auto`` mode,
+it was XLA, out of sight. In ``Explicit`` mode, JAX decides, records its decision in the type of each
+array, and raises an error where you have to choose. In ``Manual`` mode, you decide, because you write
+the program of each device. A single device is enough to try all three, and a CPU will do.
 """
 
 # %%
@@ -37,24 +38,26 @@ print(jax.typeof(batch), "times", jax.typeof(matrix), "is")
 print(jax.typeof(jax.eval_shape(jnp.matmul, batch, matrix)))
 
 # %%
-# The product is split by its examples, too: each device multiplies its own, so nothing has to be
-# sent. With real devices, :func:`jax.make_mesh` makes the mesh. Which mode does it choose, and what
-# type does an array on it have?
+# The product is split by its examples, too. Each device multiplies its own, so nothing has to be
+# sent. With real devices, of which one will do, :func:`jax.make_mesh` makes the mesh, and the same
+# product runs:
 real_mesh = jax.make_mesh((1,), ("devices",))
 by_example = jax.NamedSharding(real_mesh, jax.P("devices"))
 real_batch = jax.device_put(jnp.ones((512, 64)), by_example)
-print(real_mesh.axis_types, jax.typeof(real_batch))
+with jax.set_mesh(real_mesh):
+    product = jax.jit(jnp.matmul)(real_batch, jnp.ones((64, 256)))
+print(real_mesh.axis_types, jax.typeof(product))
 
 # %%
-# ``Explicit`` has been `its default since JAX 0.9
-# <https://github.com/jax-ml/jax/commit/89401bd3143e448eec169732295470ccb9ff97af>`__, and ``Auto``
-# was before. So an array on such a mesh has a type like those above.
+# We didn't ask for ``Explicit``, which has been the default of ``make_mesh`` `since JAX 0.9
+# <https://github.com/jax-ml/jax/commit/89401bd3143e448eec169732295470ccb9ff97af>`__. Before, it
+# was ``Auto``.
 #
 # Where splits clash, JAX asks
 # ----------------------------
-# Now add two arrays that are split along different axes. And multiply two matrices that are split
-# along the axis over which their product sums. ``show_type`` prints the type of a result, or the
-# error if there is none:
+# Some operations have no obvious answer. Add two arrays that are split along different axes, or
+# multiply two matrices that are split along the axis over which their product sums. ``show_type``
+# prints the type of the result, or the error if there is none:
 from textwrap import fill
 
 
@@ -75,10 +78,10 @@ show_type(jnp.matmul, hidden, by_row)
 
 # %%
 # In ``Auto`` mode, both would compile, and XLA would choose the messages. In ``Explicit`` mode, the
-# choice is yours. The sum would be split along both axes, which the same eight devices can't do, so
-# one of the arrays has to move: :func:`jax.reshard` says which. For the product, each device can
-# compute a part of every sum. Who should get the whole sums? That is for ``out_sharding`` to say.
-# The last call below sums over a split axis. Will that raise an error, too?
+# choice is yours. The sum of the two arrays would be split along both axes, which the same eight
+# devices can't do, so you have to split one of the arrays anew, with :func:`jax.reshard`. For the
+# product, each device can compute a part of every sum, and ``out_sharding`` says which devices get
+# the whole sums. The last call below sums over a split axis. Will that raise an error, too?
 everybody = jax.NamedSharding(mesh, jax.P())
 show_type(
     lambda x, y: jax.reshard(x, by_column.sharding) + y, batch, by_column
@@ -89,31 +92,14 @@ show_type(
 show_type(lambda x: x.sum(axis=0), batch)
 
 # %%
-# JAX asks where no answer is obvious, and a line of your program then says what you have chosen.
-# For a sum over a split axis, `JAX has a rule
+# It doesn't, because for a sum over a split axis, `JAX has a rule
 # <https://docs.jax.dev/en/latest/201/sharding.html#result-shardings-follow-simple-rules-or-error-and-require-annotation>`__:
-# every device gets the result, though that takes a message as well. So these types show where
-# arrays are split, but not how much is sent. (You can also put the sum off: a type can say that
-# each device holds a `partial sum <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__, to be
-# added up later.)
+# every device gets the result, though that takes a message as well. So the types show where arrays
+# are split, but not how much is sent. (You can also put the sum off: a type can say that each
+# device holds a `partial sum <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__, to be added
+# up later.) Choose ``Explicit`` over ``Auto`` if you would rather be asked than search the compiled
+# program for messages that you didn't expect.
 #
-# These are the three modes. Choose ``Explicit`` over ``Auto`` if you would rather be asked than
-# search the compiled program for messages that you didn't expect. ``Manual`` has a section below:
-from jaxcap.results.tables import Table
-
-headers = "mode", "who decides", "what you write"
-modes = (
-    ("Auto", "XLA, as it compiles", "how arguments are split"),
-    (
-        "Explicit",
-        "JAX, as it traces",
-        "the same, and an answer where JAX asks",
-    ),
-    ("Manual", "you", "the program of a device, with its messages"),
-)
-Table("Who decides how an array is split", headers, modes)
-
-# %%
 # One step, split in three ways
 # -----------------------------
 # How does that look in a program? Here is a training step of two layers. The network has as many
@@ -186,7 +172,7 @@ for way in (sharded_step.BATCH, sharded_step.UNITS):
 
 # %%
 # The new weights are split as the old ones were, so the next step can begin. The reason is a rule:
-# a gradient `has the type of what it is a gradient of
+# a gradient `has the type of what you differentiate with respect to
 # <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__. If the batch is split and the weights
 # are copies, the gradient has to be a copy as well. So all devices have to add up their parts of
 # the gradient, though no line of the program says so.
@@ -230,7 +216,7 @@ for way in ways:
 # You can also write the program of a single device, for :func:`jax.shard_map`. Inside that program,
 # each array is only this device's part of the whole. ``in_specs`` says how the arguments are split,
 # and ``out_specs`` how the results are. Here, each device adds up its own examples, and ``jax.P()``
-# promises that all of them get the same result. Do they?
+# promises that the result is the same on every device. Is it?
 def own_sum(part):
     print("each device has", jax.typeof(part))
     return part.sum(axis=0)
@@ -247,9 +233,9 @@ for summed in (own_sum, whole_sum):
 # %%
 # A type has another sign here: ``V:devices`` means that the array may *vary* from device to device.
 # The sum of a device's own examples varies, too, so it isn't what ``out_specs`` promises, and JAX
-# refuses. In ``whole_sum``, :func:`jax.lax.psum` adds up these sums for every device, so its result
-# is the same everywhere. This time, you decide and JAX checks. It inserts messages of its own only
-# for gradients.
+# refuses. In ``whole_sum``, :func:`jax.lax.psum` adds up these sums for every device, so its type
+# says that it doesn't vary. JAX goes by types alone, and it refuses a promise that it can't infer
+# from them, even one that you keep. It inserts messages of its own only for gradients.
 #
 # And this is the step with split weights, written in that way. ``all_gather`` collects the parts of
 # a matrix, and :func:`jax.lax.pmean` takes the mean of the losses:
@@ -260,11 +246,11 @@ by_hand = sharded_step.loss_on_mesh(sharded_step.BY_HAND, mesh)
 show_new_weights(sharded_step.BY_HAND, by_hand)
 
 # %%
-# The new weights have the same types as before. But ``loss_on_one`` says which messages are sent
-# for the loss, where ``loss_of_split_weights`` only says what it needs. For the gradient, JAX
-# transposes them: where the forward pass collects parts of the weights, the backward pass adds up
-# gradients and hands out their parts. Do both programs send the same messages? The types don't say,
-# but the compiled programs on the next page do.
+# The new weights have the same types as before. But ``loss_on_one`` spells out the messages of the
+# loss, while ``loss_of_split_weights`` only asks for copies, and leaves the messages to JAX and
+# XLA. For the gradient, JAX transposes the messages that you wrote: where the forward pass collects
+# parts of the weights, the backward pass adds up gradients and hands out their parts. Whether both
+# programs send the same, the types don't say, but the compiled programs on the next page do.
 #
 # Takeaway
 # --------
@@ -275,7 +261,8 @@ held_by_weights = held[sharded_step.WEIGHTS]
 # XLA, JAX or you can decide how an array is split. In ``Auto`` mode, XLA decides when it compiles.
 # In ``Explicit`` mode, JAX decides while it traces: it follows rules, writes the result into types,
 # and asks you where it has no rule. In a ``shard_map``, you decide, because you write the program
-# of one device. Where you promise that all devices get the same result, JAX checks that they do.
+# of one device. If you promise that all devices get the same result, JAX has to be able to infer it
+# from the types.
 #
 # How much a device holds follows from the types: of our step's arguments, :measured:`held_by_batch`
 # if the batch is split, and :measured:`held_by_weights` if the weights are split as well.
