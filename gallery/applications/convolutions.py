@@ -21,7 +21,7 @@ from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_changes import PATCHES, STEPS, WINOGRAD
 from jaxcap.experiments.mnist_layers import ALL, BACKWARD, LAYERS
 
-layer_times = LAYERS.run(budget_s=0.03)
+layer_times = LAYERS.run(processes=4, budget_s=0.03)
 
 # %%
 ways = {

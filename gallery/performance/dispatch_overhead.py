@@ -242,7 +242,7 @@ chain_pays
 Source(dispatch.polynomial)
 
 # %%
-growth = experiments.GROWTH.run(budget_s=0.05)
+growth = experiments.GROWTH.run(budget_s=0.03)
 
 # %%
 _ = figures.panels(

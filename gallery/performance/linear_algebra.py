@@ -48,7 +48,7 @@ points
 # ---------------------------------------
 # For which of the four tasks would you expect the choice of library to matter most, and for which
 # not at all?
-results = experiments.LINEAR_ALGEBRA.run(budget_s=0.05)
+results = experiments.LINEAR_ALGEBRA.run(budget_s=0.03)
 results
 
 # %%

@@ -87,6 +87,14 @@ def test_heat_map_names_all_benchmarks_and_releases(releases: Releases) -> None:
     assert [label.get_text() for label in axes.get_yticklabels()][:2] == [UNCHANGED, REGRESSES]
 
 
+def test_heat_map_of_a_topic_names_its_benchmarks_only(releases: Releases) -> None:
+    for topic, all_series in releases.by_topic().items():
+        axes = figures.heat_map(releases, topic).axes[0]
+        labels = [label.get_text() for label in axes.get_yticklabels()]
+        assert labels == [series.benchmark for series in all_series]
+    assert len(releases.by_topic()) > 1
+
+
 def test_map_is_summed_up_in_a_sentence(releases: Releases) -> None:
     assert figures.then_and_now(releases) == (
         "Of 4 benchmarks, 0 do better under JAX 0.8.0 than under 0.4.31, and 1 do worse"

@@ -47,9 +47,17 @@ def then_and_now(releases: Releases) -> str:
     )
 
 
-def heat_map(releases: Releases) -> Figure:
-    """Draw for each benchmark and release how many times as long it took as under the newest."""
-    series = releases.of_jax()
+def heat_map(releases: Releases, topic: str | None = None) -> Figure:
+    """Draw for each benchmark and release how many times as long it took as under the newest.
+
+    Parameters
+    ----------
+    releases
+        All that was recorded.
+    topic
+        The only topic whose benchmarks are drawn, if not all.
+    """
+    series = releases.by_topic()[topic] if topic else releases.of_jax()
     names = releases.names
     ratios = np.array([_logs_to_newest(each, names, releases.newest) for each in series])
     colours = LinearSegmentedColormap.from_list("releases", [FASTER, EQUAL, SLOWER])
@@ -60,13 +68,18 @@ def heat_map(releases: Releases) -> Figure:
         cells = axes.pcolormesh(
             ratios, cmap=colours, vmin=-reach, vmax=reach, edgecolor="none", rasterized=True
         )
-        busiest = Counter(change.after for change in releases.changes).most_common()
+        changes = (change for change in releases.changes if topic in (None, change.series.topic))
+        busiest = Counter(change.after for change in changes).most_common()
         _label_cells(axes, [each.benchmark for each in series], names, [n for n, _ in busiest])
-        _separate_topics(axes, series)
+        if topic is None:
+            _separate_topics(axes, series)
         _draw_scale(figure, axes, cells, releases.newest)
+    further = (
+        "The plots below show each" if topic else "The tables below list the largest differences"
+    )
     figure.set_label(
         f"{len(series)} benchmarks under {len(names)} releases, from {names[0]} to {names[-1]}, each "
-        "compared with the newest. The tables below list the largest differences"
+        f"compared with the newest. {further}"
     )
     return figure
 

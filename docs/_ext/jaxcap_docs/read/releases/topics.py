@@ -24,6 +24,8 @@ from jaxcap_docs.read.releases.addresses import SECTION, link_to_files
 from jaxcap_docs.read.releases.changes import explanations, value_text
 from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 
+# Fewer benchmarks need no map: their own plots follow at once.
+FEWEST_ON_A_MAP = 3
 #: What the programs of each topic stress, in Markdown.
 STRESSES = {
     "calls": "What does a call cost before it computes anything? These programs do little arithmetic, "
@@ -98,6 +100,7 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
     source = "XLA counted in one process" if is_counted else "one process measured"
     return [
         raw_html(f"<p>{finding(releases, topic)}</p>"),
+        *_overview(directive, releases, topic, len(all_series)),
         raw_html(
             f"<p>In the plots, each dot is what {source}, and the line joins the medians "
             "of the releases. The dashed line is the newest release. A dotted one marks a change, orange "
@@ -116,6 +119,17 @@ def show(directive: SphinxDirective, releases: Releases, topic: str) -> list[nod
         ),
         nodes.section("", nodes.title(text="All numbers"), *numbers, ids=["all-numbers"]),
     ]
+
+
+def _overview(
+    directive: SphinxDirective, releases: Releases, topic: str, benchmarks: int
+) -> list[nodes.Node]:
+    """Draw all benchmarks of a topic in one map, if they are several; a phone has no room for it."""
+    if benchmarks < FEWEST_ON_A_MAP:
+        return []
+    draw = partial(figures.heat_map, releases, topic)
+    images = plot(directive, f"releases-of-{slug(topic)}", draw, [release_records.digest(), topic])
+    return [nodes.container("", *images, classes=["jaxcap-desktop"])]
 
 
 def finding(releases: Releases, topic: str) -> str:
