@@ -53,8 +53,8 @@ for noise_key in jax.random.split(jax.random.key(1), 3):
 # %%
 # Two generators that don't freeze
 # --------------------------------
-# Here are two generators that avoid the problem: one hands out numbers, the other keys. JAX's own
-# ``stateful_rng``, which is `experimental
+# Here are two generators that avoid the problem, in opposite ways. JAX's own ``stateful_rng``, which
+# is `experimental
 # <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_, keeps its counter in a mutable
 # array, a *ref* (:func:`jax.new_ref`). JAX can trace what happens to a ref, so the counter advances
 # even inside a compiled function:
@@ -66,19 +66,22 @@ for call in range(3):
     print(call, noisy(0.0))
 
 # %%
-# But a ref can't go everywhere: the rows of a batch that you map with ``vmap`` can't share such a
-# generator, and under JAX 0.10 the generator can't draw while ``grad`` differentiates. In such
-# places, pass in a key from ``rng.key()`` as an argument. For ``vmap``, split it into one for each
-# row.
+# Two transformations need care. Under :func:`jax.vmap`, the rows of a batch can't share a generator,
+# so pass in ``rng.split(n)``, a generator for each. Under :func:`jax.grad`, a generator from outside
+# can't draw in JAX 0.10, so pass in a key from ``rng.key()``.
 #
-# This site's :class:`~jaxcap.tools.prng.KeyStream` hands out keys and nothing else. It folds a
-# counter into the key of its seed, and refuses to be used while JAX traces:
-from jaxcap.tools.prng import KeyStream
+# This site's :class:`~jaxcap.tools.prng.KeyStream` goes the other way: it hands out keys, by folding
+# a counter into the key of its seed, and refuses to do so while JAX traces:
+from textwrap import fill
+
+from jaxcap.tools.prng import KeyStream, TracedDrawError
 
 stream = KeyStream(42)
 weights = jax.random.normal(next(stream), (3,))
-biases = jax.random.normal(next(stream), (3,))
-print("all equal:", bool((weights == biases).all()))
+try:
+    jax.jit(lambda: jax.random.normal(next(stream)))()
+except TracedDrawError as error:
+    print(fill(str(error), 70))
 
 # %%
 # What do a hundred keys cost?
@@ -110,7 +113,9 @@ _ = figures.bars(
 results.speedups(over=ways.SPLIT_EACH)
 
 # %%
-# How close did the count come? First, keys that are made one by one:
+# The count predicts factors of two and two hundred. For a hundred keys, the stream was
+# :measured:`drawn than splitting one by one`, and one split into all was
+# :measured:`batch than a hundred splits`. First, the keys that are made one by one:
 from jaxcap.report.claims import claim, speedup_of
 
 stream_pays = claim(
@@ -131,28 +136,31 @@ batch_pays = claim(
 batch_pays
 
 # %%
-# The count predicts factors of two and two hundred. For a hundred keys, the stream was
-# :measured:`drawn than splitting one by one`, and one split into all was
-# :measured:`batch than a hundred splits`. The count takes all calls to be equally expensive, and
-# they aren't. A call that makes a hundred keys has more to compute than one that makes two. And the
-# stream's calls are compiled as a whole, while :func:`jax.random.split` runs some Python code
-# first. To see how much one call can differ from another, compare the two batches. Each is a single
-# call that makes a hundred keys, and ``stream(100)`` was :measured:`stream_batch than the split`.
-#
-# The price of keys matters only in a loop whose steps do little else. Otherwise, choose the way
-# that is easiest to get right.
+# The count takes all calls to be equally expensive, and they aren't. The stream's calls are compiled
+# as a whole, while :func:`jax.random.split` runs some Python code first. And on a CPU, JAX :doc:`hands
+# larger computations to another thread </tutorials/transformations/asynchronous_dispatch>`, which
+# can take longer than making the keys. It goes by the floating-point operations that XLA counts.
+# When we read the source, the border was at a thousand:
+from functools import partial
+
+for count in (2, 100):
+    split = jax.jit(partial(jax.random.split, num=count))
+    cost = split.lower(jax.random.key(0)).compile().cost_analysis()
+    print(f"{count} keys: {cost.get('flops', 0):,.0f} operations")
+
+# %%
+# So a CPU may hand over a split into a hundred keys, and does a split into two at once. But the
+# price of keys matters only in a loop whose steps do little else. Otherwise, choose the way that is
+# easiest to get right.
 #
 # Takeaway
 # --------
 drawn, batch = stream_pays.estimate, batch_pays.estimate
-stream_batch = results.speedup(
-    ways.STREAM_BATCH, over=ways.SPLIT_BATCH, keys=100
-)
 
 # %%
 # Hand a compiled function its key as an argument. If the function gets a key anywhere else, JAX may
-# make that key a constant, and then the noise freezes. Outside of compiled functions, a generator is
-# convenient, and safe if it refuses to be traced. If you know how many keys you need, ask for all
+# make that key a constant, and then the noise freezes. A generator is convenient, and safe if it
+# refuses to draw while JAX traces, or keeps its counter where JAX can see it. If you know how many keys you need, ask for all
 # of them at once: one split into a hundred was :measured:`batch than a hundred splits`.
 #
 # Try it yourself in :doc:`the second exercise </exercises/2_random_numbers>`. Next:

@@ -3,8 +3,8 @@ What is JAX?
 ============
 
 JAX looks like NumPy, but it can run on a GPU, and it does three things with your functions that
-NumPy can't: it differentiates them, maps them over arrays, and compiles them. To see what that is
-like, follow one short function through this page, and decide whether to read on.
+NumPy doesn't: it differentiates them, turns them into functions of whole batches, and compiles
+them. This page takes one short function through all three.
 """
 
 # %%
@@ -83,17 +83,15 @@ slope(3.0)
 0.2 + jnp.cos(3.0) - 2 * jnp.sin(2 * 3.0)
 
 # %%
-# The two slopes agree up to rounding, although nobody told JAX the formula. Nor did JAX compare two
-# nearby points, which would have left an error. Instead, it followed ``wave`` operation by
-# operation, and applied the chain rule to each. (The :term:`weak type` of both slopes means that
-# they came from a plain Python number, and take on the type of a floating-point array that you
-# combine them with.)
+# The two slopes agree up to rounding, although nobody told JAX the formula. Nor is this a finite
+# difference, which would be off by far more than rounding. Instead, JAX followed ``wave`` operation
+# by operation, and applied the chain rule to each. (You can ignore the :term:`weak type` for now.)
 #
 # ``jax.grad`` only works on functions that return a single number. ``wave`` does so when you give it
 # a single number, so ``slope`` takes one point at a time, while our curve has a thousand points.
 # :func:`jax.vmap` turns ``slope`` into a function of whole arrays, so you needn't write a loop:
 slopes = jax.vmap(slope)(x)
-print(slopes.shape)
+print(slopes.shape, slopes[:3])
 
 # %%
 # Here is the curve with all its slopes:
@@ -135,9 +133,9 @@ _ = figures.bars(results, title="wave of a hundred thousand numbers")
 
 # %%
 # Were you close? The result depends on the machine, so this site states each conclusion as a
-# *claim*, and checks it against the results. A claim's *interval* shows where its number would
-# probably fall if we repeated the measurement with the same number of processes. The number is the
-# median of ratios taken within rounds of turns, so it needn't be the quotient of the two times:
+# *claim*, and checks it against what was measured. If we measured again, the number would probably
+# land inside the claim's *interval*. (It is computed turn by turn, so it can differ a little from
+# the quotient of the two times.)
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(

@@ -85,12 +85,12 @@ matrix = jnp.ones((2, 3))
 print(matrix.at[0].set(0))
 
 # %%
-# The rule that arrays don't change has a leak. On a CPU, :func:`jax.device_put` may share the
-# memory of a NumPy array instead of copying it, and so may :func:`jax.numpy.asarray` if you pass a
-# ``dtype``. If you write to that NumPy array later, the JAX array `changes as well
-# <https://github.com/jax-ml/jax/issues/37830>`_. And any function of JAX, even
-# :func:`jax.numpy.array`, may still be reading a NumPy array after its call has returned. Hand over
-# a copy, ``array.copy()``, if you mean to go on writing.
+# The rule that arrays don't change has a leak: don't write to a NumPy array after you have handed it
+# to JAX. JAX may still be reading it, even after the call has returned. And on a CPU, JAX may share
+# its memory instead of copying it, as :func:`jax.device_put` may, and :func:`jax.numpy.asarray`
+# with a ``dtype``. Then the JAX array `changes as well
+# <https://github.com/jax-ml/jax/issues/37830>`_. If you mean to go on writing, hand over a copy,
+# ``array.copy()``.
 #
 # Numbers have 32 bits
 # --------------------
@@ -231,15 +231,15 @@ jax.jit(positives_or_zero)(x)
 @jax.jit
 def positives_of_three(x):
     positions = jnp.nonzero(x > 0, size=3, fill_value=-1)[0]
-    return jnp.compress(x > 0, x, size=3, fill_value=0), positions
+    return jnp.compress(x > 0, x, size=3, fill_value=jnp.nan), positions
 
 
 positives_of_three(x)
 
 # %%
-# Only two elements are positive, so the last place holds the ``fill_value``. (Without it, both
-# fill up with zeros, which look like an element and like a position.) Be generous with ``size``,
-# because JAX drops whatever doesn't fit, and doesn't tell you.
+# Only two elements are positive, so the last place holds the ``fill_value``. Choose one that can't
+# be mistaken for data: the default is zero, which looks like an element and like a position. Be
+# generous with ``size``, because JAX drops whatever doesn't fit, and doesn't tell you.
 #
 # Does it cost time to hand over NumPy's arrays?
 # ----------------------------------------------
@@ -283,8 +283,8 @@ _ = figures.scaling(
 )
 
 # %%
-# The table takes JAX on NumPy's arrays as the baseline, and compares two rivals with it: JAX on its
-# own arrays, and NumPy:
+# The two ways with JAX differ in nothing but the origin of the arrays, so compare them first. In
+# this table, JAX on NumPy's arrays is the baseline:
 verdicts = {
     size: results.speedup(
         product.JAX_ARRAYS, over=product.JAX_ON_NUMPY, size=size
@@ -298,7 +298,6 @@ if noticed:
 results.speedups(over=product.JAX_ON_NUMPY)
 
 # %%
-# The two ways in this claim differ in nothing but the origin of the arrays:
 from jaxcap.report.claims import claim, speedup_of
 
 own_arrays_pay = claim(
@@ -312,7 +311,7 @@ own_arrays_pay
 # %%
 # So handing over NumPy's arrays :measured:`handing_over`.
 #
-# Second, how does JAX do against NumPy?
+# And how does JAX do against NumPy?
 jax_is_faster = claim(
     "JAX multiplies 1000 by 1000 matrices faster than NumPy",
     results,
@@ -341,9 +340,8 @@ print("JAX instead of NumPy:", against_numpy)
 # mixed types, lists, and shapes that depend on values. Convert your arrays once, at the start, and
 # leave them on the device, because each conversion for a GPU is a copy over the bus. On this page's
 # device, handing NumPy's arrays to a matrix product :measured:`handing_over`. On the largest
-# matrices, JAX was :measured:`against_numpy than NumPy`. Since their threads may have got in each
-# other's way, that says little about NumPy by itself. Nor does a single operation say much about
-# JAX, whose strength is what it does to whole functions.
+# matrices, JAX was :measured:`against_numpy than NumPy`. Don't move to JAX for the speed of a single
+# operation, though. Its strength is what it does to whole functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

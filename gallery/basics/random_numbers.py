@@ -10,7 +10,7 @@ of them as you need, and which mistakes raise no error.
 # %%
 # With hidden state, the order of calls matters
 # ---------------------------------------------
-# These two functions, after the exercises of a 2023 course, each return a random number:
+# These two functions each return a random number:
 import numpy as np
 
 
@@ -62,8 +62,8 @@ print(jax.random.uniform(again), jax.random.uniform(again))
 
 # %%
 # For a different number you need a different key, and :func:`jax.random.split` makes as many as you
-# like from one. By convention, the first of them replaces the old key, which must not be used
-# again:
+# like from one. By convention, one of them takes over the name ``key``, because the old key must
+# not be used again:
 key, first, second = jax.random.split(key, 3)
 print(jax.random.uniform(first), jax.random.uniform(second))
 
@@ -84,7 +84,7 @@ print(single(first) + doubled(second), doubled(second) + single(first))
 # %%
 # A loop can make its keys from its counter
 # -----------------------------------------
-# A loop needs a new key in each step. It could split one and carry the rest along, but it already
+# A loop needs a new key in each step. It could split a key and carry one half along, but it already
 # has a counter, and :func:`jax.random.fold_in` makes a key from a key and a number:
 key, loop_key = jax.random.split(key)
 
@@ -103,8 +103,8 @@ for step in range(3):
 jax.vmap(draw)(jax.numpy.arange(3))
 
 # %%
-# Here is what has become of the first key so far. Each key has one of three uses: it is split, it
-# has numbers folded in, or it draws.
+# Here is the family tree of ``jax.random.key(0)`` so far. Each key has one of three uses: it is
+# split, it has numbers folded in, or it draws.
 from jaxcap.report import figures
 
 steps = {f"step {step}": {} for step in range(3)}
@@ -200,9 +200,9 @@ with jax.debug_key_reuse(True):
 #
 # A seed alone doesn't reproduce a number
 # ---------------------------------------
-# The 2023 course from which we took the sum gives another result for the same seed. Since then, JAX
-# 0.5 has changed the default of a setting called ``jax_threefry_partitionable``. You can still run
-# the example both ways:
+# We took the sum above from the exercises of a course held in 2023, where the same seed gave another
+# result. Since then, JAX 0.5 has changed the default of a setting called
+# ``jax_threefry_partitionable``. You can still run the example both ways:
 
 
 def both_orders(partitionable):

@@ -3,11 +3,10 @@ When is a result ready?
 =======================
 
 A JAX function may return before it has computed anything, and what you hold then is a promise of
-the result. So Python and the device work side by side, until one has to wait for the other. Which of
-them waits, and when, decides what a clock around a call measures, and how to speed up a slow
-program. We let Python run ahead of a few large products, see what makes it stop, and give it
-something to do in the meantime. At the end come small calls, for which it may be the device that
-waits.
+the result. So Python and the device work side by side, until one has to wait for the other. If you
+don't know which of them is waiting, you will misread a clock, and speed up the wrong part. We let
+Python run ahead of a few large products, see what makes it stop, and give it something to do in the
+meantime. The last section turns to small calls, where the device may have to wait for Python.
 """
 
 # %%
@@ -61,8 +60,8 @@ in_step = record_timeline(next_product, matrix, calls=6, awaited=True)
 
 # %%
 # In the picture, each row is a call. A diamond marks when the call returned. The bar shows when the
-# device could have been working. It starts once the call was made and its input was ready, and ends
-# when the result was ready.
+# device can have worked on it: from when the call was made and its input was ready, until the
+# result was.
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -78,7 +77,7 @@ def draw(axes, timeline, title):
     axes.plot(
         returned, rows, "D", color="C3", label="the call returned", **edge
     )
-    axes.barh(0, 0, color="C0", label="the device works on it")
+    axes.barh(0, 0, color="C0", label="the device can work on it")
     axes.set(title=title, ylabel="call", yticks=rows)
     axes.set_ylim(len(timeline.calls) + 0.6, 0.4)
 
@@ -103,9 +102,8 @@ figures.headline(figure, finding)
 # In the upper panel, diamonds near the left edge are calls that returned while the device was still
 # at the first product. In the lower panel, Python couldn't make a call until the previous product
 # was done. Each panel shows a single run of the same products, so which of the two ends first may
-# be chance. To put a number on Python's lead, take the share of the whole time that had passed when
-# the last call returned. In step, expect about five sixths, because five of the six products have
-# to be done before the last call is made:
+# be chance. How far ahead was Python when it made the last call? In step, expect five sixths of the
+# whole time to have passed, because five of the six products have to be done before that call:
 for name, timeline in (("ahead", ahead), ("in step", in_step)):
     last = timeline.calls[-1]
     print(f"{name}: {100 * last.returned_s / last.ready_s:.2g}%")
@@ -113,9 +111,9 @@ for name, timeline in (("ahead", ahead), ("in step", in_step)):
 # %%
 # Python waits when it needs the numbers
 # --------------------------------------
-# When does a promise have to be kept? When Python needs the numbers themselves: to print an array,
-# to test a value with ``if``, to convert it with ``float`` or to NumPy, and of course when you call
-# :func:`jax.block_until_ready`. Python needn't wait to read the shape or the type, or to pass the
+# Python has to wait when it needs the numbers themselves: to print an array, to test a value with
+# ``if``, to convert it with ``float`` or to NumPy, and of course when you call
+# :func:`jax.block_until_ready`. It needn't wait to read the shape or the type, or to pass the
 # array on to another JAX function. But it can't run ahead for ever. Under JAX 0.10, a CPU has at
 # most 32 computations under way, so in a long chain of products, each call after the 32nd waits
 # until an earlier product is done.
@@ -139,8 +137,8 @@ returned_early = ", ".join(early) or "none of them"
 uses
 
 # %%
-# These uses returned before half of their time had passed: :measured:`returned_early`. Did you
-# choose the same? The last three of the five can't return early. ``block_until_ready`` waits by
+# Which returned before half of their time had passed? Here, :measured:`returned_early`. The last
+# three of the five can't return early. ``block_until_ready`` waits by
 # definition, and the other two need numbers. Even a single number is there only when the whole
 # product is. So a training loop that prints its loss makes Python wait in every step. Print every
 # hundredth loss instead, or one that is a few steps old.
@@ -196,7 +194,7 @@ axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
 axes.locator_params(axis="x", nbins=5)
 axes.set_xlabel("time since the first read (lower is better)")
 waited, lapped = (order.calls[-1].ready_s for order in orders.values())
-finding = f"Four batches: {waited:.2g} s in turn, {lapped:.2g} s overlapped"
+finding = f"In one run, {waited:.2g} s in turn and {lapped:.2g} s overlapped"
 figures.headline(figure, finding)
 
 # %%
@@ -204,9 +202,9 @@ figures.headline(figure, finding)
 # :measured:`lead than waiting first`. Two equal steps that overlap can take half the time at best.
 # Our chain has four reads and four products. Its first read and its last product have nothing to
 # overlap with, so at best, the eight steps take the time of five, a factor of 1.6. The figure shows a
-# factor of :measured:`in_chain`: the steps aren't quite equal, and each order ran only once.
-# Don't count on as much from a real disk: a sleep leaves the processor alone, while reading and
-# decoding need it.
+# factor of :measured:`in_chain`. Each order ran only once, and a product can take longer in one run
+# than in the other, so such a factor may miss 1.6 in either direction. Don't count on as much from a
+# real disk: a sleep leaves the processor alone, while reading and decoding need it.
 #
 # Small computations may run inside the call
 # ------------------------------------------

@@ -132,8 +132,8 @@ by_kernels = f"{before / after:g}"
 # Make a guess before you read on: with :measured:`before` kernels replaced by :measured:`after`, by
 # what factor will the time for a million numbers change?
 #
-# ``wave`` op by op and ``wave`` compiled take turns on ten thousand to ten million numbers, in
-# several fresh processes, and the ranges are over those processes:
+# We time ``wave`` both ways, on ten thousand to ten million numbers. Each range is over several
+# fresh processes:
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 
 results = JIT.run(budget_s=0.03)
@@ -169,7 +169,7 @@ for device in dict.fromkeys((best_device, "cpu")):
 # sphinx_gallery_thumbnail_number = 4
 
 # %%
-# That leaves two claims to settle, one for large arrays and one for small ones:
+# Here is ``wave`` on a large array, and then on a small one:
 from jaxcap.report.claims import BEST, claim, speedup_of
 
 on_best = {"over": OP_BY_OP, "function": "wave", "device": BEST}
@@ -196,9 +196,8 @@ jit_pays_on_few
 
 # %%
 # Now return to your guess. Compiled, ``wave`` was :measured:`wave_speedup than op by op` on a
-# million numbers, and :measured:`on_few` on ten thousand. (Such a factor is the median of ratios
-# taken within rounds, so it needn't be the quotient of two times in the table.) On this device,
-# :measured:`gained_more`. Both times, :measured:`before` kernels became :measured:`after`. If only the number of kernels
+# million numbers, and :measured:`on_few` on ten thousand. On this device, :measured:`gained_more`.
+# Both times, :measured:`before` kernels became :measured:`after`. If only the number of kernels
 # counted, both factors would be :measured:`by_kernels`. What else takes time?
 #
 # Arithmetic remains to be done
@@ -244,8 +243,8 @@ arithmetic = f"{max(beyond, 0):.0%}"
 # times would be alike. What a function takes beyond ``x + 1`` should be arithmetic: for ``wave``,
 # that is :measured:`arithmetic` of the compiled function's time. Arithmetic stays the same however
 # few kernels there are, so ``jit`` can save only what comes on top of it. The other three functions
-# should leave more to save, because they compute a single exponential of each number instead of a
-# sine and a cosine.
+# leave more to save, because they compute a single exponential of each number instead of a sine and
+# a cosine. Compare their points in the figure above with that of ``wave``.
 #
 # If you time this yourself on a CPU, memory can distort the result. Op by op, each intermediate
 # result needs memory of its own, and getting that from the operating system can cost more than the
@@ -257,23 +256,14 @@ arithmetic = f"{max(beyond, 0):.0%}"
 # The first call of a compiled function takes longer, because it traces and compiles. Op by op, the
 # first call may take even longer, since JAX compiles a small kernel for each operation. In a real
 # program, though, some earlier line has probably compiled those kernels already.
+# So take the worst case for ``jit``, in which op by op has nothing left to compile:
 million = on_device.select(function="wave", size=1_000_000)
-compiled, eager = million.only(COMPILED), million.only(OP_BY_OP)
-for result in (eager, compiled):
-    print(f"{result.variant:9} first {result.first_call.short}, ", end="")
-    print(f"later {result.time.short}")
+compiled = million.only(COMPILED)
+print(f"jit: first {compiled.first_call.short}, later {compiled.time.short}")
 
 # %%
-# So take the worst case for ``jit``: it has to compile, while all kernels for op by op are compiled
-# already. Its first call takes extra time, and each call saves some. After how many calls do the
-# two balance?
-extra = compiled.first_call.value - compiled.time.value
-saved = eager.time.value - compiled.time.value
-print(f"after about {extra / saved:.0f} calls" if saved > 0 else "never")
-
-# %%
-# But that number hides how much the processes disagree. The figure adds up the times of both
-# variants, call by call, and its title says in which range of calls they break even:
+# The first call takes extra time, and each later call may save some. After how many calls do the two
+# balance? The figure adds up the times of both variants, call by call:
 _ = figures.running_total(
     million, over=OP_BY_OP, title="wave of a million numbers"
 )
