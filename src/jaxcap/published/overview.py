@@ -91,7 +91,8 @@ def _table(title: str, assessments: Sequence[Assessment]) -> Table:
     ordered = sorted(assessments, key=lambda a: a.conclusion is Conclusion.NOT_COMPARABLE)
     rows = [_row(assessment, names_device=bool(devices)) for assessment in ordered]
     counts = Counter(str(a.conclusion) for a in assessments).most_common()
-    note = f"{len(rows)} values: {', '.join(f'{count} {name}' for name, count in counts)}."
+    values = f"{len(rows)} value{'s' * (len(rows) > 1)}"
+    note = f"{values}: {', '.join(f'{count} {name}' for name, count in counts)}."
     return Table(title, headers, rows, [note], text_columns=(1, 5), number_columns=(2, 3, 4))
 
 

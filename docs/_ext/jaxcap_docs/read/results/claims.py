@@ -45,8 +45,8 @@ class Agreement(SphinxDirective):
         names = {machine.name for machine in page_records.recordings()}
         if len(names) == 1:
             caution = (
-                f"All machines so far call their device {names.pop()}, so how the claims come out on "
-                "another kind is still open."
+                f"All machines so far call their device {names.pop()}, though it may differ in what its "
+                "name doesn't say. How the claims come out on another kind is still open."
             )
             content.append(nodes.paragraph(text=caution))
         return content

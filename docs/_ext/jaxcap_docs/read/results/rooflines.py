@@ -221,12 +221,12 @@ def _beyond(shares: Sequence[float]) -> list[str]:
 
 
 def _without_roof(ceilings: Ceilings, kernels: Sequence[CostedResult]) -> list[str]:
-    """Say which kernels have no share, if there are any."""
+    """Say which calls have no share, if there are any."""
     counts = Counter(k.dtype for k in kernels if k.dtype not in ceilings.flops_per_s)
     if not counts:
         return []
     listed = ", ".join(f"{count} in {dtype}" for dtype, count in counts.items())
-    return [f"No share is given where no roof of a kernel's own number type is known: {listed}."]
+    return [f"Calls whose number type has no measured peak are left out: {listed}."]
 
 
 def _counts(ceilings: Ceilings, reasons: Sequence[str], notes: Sequence[str]) -> Table:
@@ -242,8 +242,8 @@ def _counts(ceilings: Ceilings, reasons: Sequence[str], notes: Sequence[str]) ->
         limits.append(f"{ceilings.sines_per_s / 1e9:.2g} billion sines a second")
     counts = Counter(reasons)
     rows = [(reason, str(counts[reason])) for reason in REASONS.values() if counts[reason]]
-    caption = "What limits the kernels that this machine measured"
-    return Table(caption, ("limited by", "kernels"), rows, [", ".join(limits), *notes])
+    caption = "What limits the calls that this machine measured"
+    return Table(caption, ("limited by", "calls"), rows, [", ".join(limits), *notes])
 
 
 def _table_of_shares(
@@ -255,4 +255,4 @@ def _table_of_shares(
         parameters = (f"{name} {value}" for name, value in without_device(result).items())
         rows.append((result.experiment, result.variant, ", ".join(parameters), share.short, reason))
     headers = ("experiment", "variant", "with", "share", "limited by")
-    return Table("Each kernel's share of the limit", headers, rows)
+    return Table("Each call's share of the limit", headers, rows)
