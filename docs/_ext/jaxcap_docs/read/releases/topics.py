@@ -154,7 +154,7 @@ def finding(releases: Releases, topic: str) -> str:
         benchmarks = f"of {len(compared)} benchmark{'s' * (len(compared) > 1)} changed"
         parts[0] = parts[0].replace(" ", f" {benchmarks} ", 1)
         largest = max(own, key=lambda change: change.factor)
-        which = "That is" if len(own) == 1 else "The largest change is that of"
+        which = "That is" if len(own) == 1 else "The largest clear change is that of"
         sentences += [
             f"<strong>{since}, {listed(parts)}.</strong>",
             f"{which} {_link(largest)}, which is now {largest.words}.",
