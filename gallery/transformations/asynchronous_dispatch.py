@@ -111,9 +111,9 @@ for name, timeline in (("ahead", ahead), ("in step", in_step)):
 # %%
 # Python waits when it needs the numbers
 # --------------------------------------
-# Python has to wait when it needs the numbers themselves: to print an array, to test a value with
-# ``if``, to convert it with ``float`` or to NumPy, and of course when you call
-# :func:`jax.block_until_ready`. It needn't wait to read the shape or the type, or to pass the
+# Python has to wait when it needs the numbers themselves. It needs them to print an array, to test a
+# value with ``if``, or to convert it with ``float`` or to NumPy, and it waits, of course, when you
+# call :func:`jax.block_until_ready`. It needn't wait to read the shape or the type, or to pass the
 # array on to another JAX function. But it can't run ahead for ever. Under JAX 0.10, a CPU has at
 # most 32 computations under way, so in a long chain of products, each call after the 32nd waits
 # until an earlier product is done.
