@@ -13,10 +13,10 @@ why can a gradient that is fast on its own be slow in a loop?
 # ----------------------------
 # You can save time only where the program spends it, so first find out where that is. We cut a step
 # of the network into its layers. Each layer becomes two programs, one forward and one backward, and
-# the update of the weights is another. Four ways to train take turns at each program: *XLA's* own
-# convolutions, *patches*, which the next section explains, *Winograd's* algorithm, which has
-# :doc:`a page of its own </tutorials/applications/winograd>`, and *PyTorch*. Where would you expect
-# most of the time to go?
+# the update of the weights is another. We run each program in four ways: with *XLA's* own
+# convolutions, with *patches* (see the next section), with *Winograd's* algorithm (see :doc:`the
+# next page </tutorials/applications/winograd>`), and in *PyTorch*. Where would you expect most of
+# the time to go?
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_changes import PATCHES, STEPS, WINOGRAD
 from jaxcap.experiments.mnist_layers import ALL, BACKWARD, LAYERS
@@ -86,15 +86,22 @@ Table(title, ("part of a step", *ways), rows)
 longest = max(LAYERS.points, key=lambda part: spent("XLA", **part))
 longest_part = f"{longest['layer']}, {longest['task']}"
 its_share = f"{spent('XLA', **longest) / sums['XLA']:.0%}"
+saved_ms = {name: ms[0] - ms[1] for name, ms in by_layer_ms.items()}
+between_sums = f"{sum(saved_ms.values()):.1f} ms"
+by_pool = f"{saved_ms['pool, dropout']:.1f} ms"
+by_convolutions = f"{saved_ms['conv1'] + saved_ms['conv2']:.1f} ms"
 
 # %%
 # With XLA's own convolutions, the longest part here was :measured:`longest_part`, with
-# :measured:`its_share` of the sum. *Patches* and *Winograd* also have a pool of their own, which
-# remembers where the largest pixel was, so that its backward pass needn't look for that pixel.
+# :measured:`its_share` of the sum. *Patches* and *Winograd* change more than the convolutions: they
+# also have a pool of their own, which remembers where the largest pixel was, so that its backward
+# pass needn't look for that pixel. Between the sums of XLA and of patches lie
+# :measured:`between_sums`. The layer with the pool accounts for :measured:`by_pool` of these, and the
+# two convolutions for :measured:`by_convolutions`.
 #
-# The times are medians of a few processes, so compare only numbers that are far apart. And don't
-# expect their sum to be the time of a whole step. A step also fetches its images and computes the
-# loss, and XLA can fuse what belongs to two of its layers.
+# The table has no intervals, so the small differences in it mean nothing. And don't expect the sum
+# to be the time of a whole step. A step also fetches its images and computes the loss, and XLA can
+# fuse what belongs to two of its layers.
 #
 # A convolution as a product of matrices
 # --------------------------------------
@@ -185,18 +192,21 @@ once_in_order, loop_in_order = (
 )
 at_once, in_loop = gradient_ms["by_xla"]
 conclusion = {
-    (True, True): "That is why the loop is slow",
+    (True, True): "That is why the gradient is slow there",
     (True, False): "Even so, the loop isn't slow here",
     (False, True): "So the loop must be slow for another reason",
     (False, False): "So here, the loop isn't slow either",
 }[loop_in_order != once_in_order, in_loop > 3 * at_once]
 
 # %%
-outside = "Outside of loops, XLA brings convolutions into that order, but not"
+outside = "At the top level of a program, XLA reorders a gradient to match"
 as_often = "Here, the loop had that order as often as the other program"
 cause = {
-    (True, True): f"{outside} inside, and that makes loops slow",
-    (True, False): f"{outside} inside. Here, the loop wasn't slow even so",
+    (True, True): f"{outside}, but in a loop it doesn't, which is slow",
+    (
+        True,
+        False,
+    ): f"{outside}, but in a loop it doesn't, which wasn't slow here",
     (False, True): f"{as_often}, so it was slow for another reason",
     (False, False): f"{as_often}, and wasn't slow",
 }[loop_in_order != once_in_order, in_loop > 3 * at_once]
@@ -208,9 +218,9 @@ cause = {
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/conv_canonicalization.h>`__ transposes
 # arrays, but only at the top level of a program, not in the body of a loop. At once,
 # :measured:`once_in_order` convolutions have the fast order, and in the loop
-# :measured:`loop_in_order`. :measured:`conclusion`. If a gradient is slow in a loop of yours, look
-# for its order in the program. Then take it out of the loop, or write it with patches, whose
-# gradient is a product.
+# :measured:`loop_in_order`. :measured:`conclusion`. If a gradient is slow in a loop of yours, look at
+# the orders in its compiled program. Where one isn't ``b01f_01io->b01f``, compute the gradient
+# outside of the loop, or write the convolution with patches, whose gradient is a product.
 #
 # Takeaway
 # --------
@@ -222,14 +232,14 @@ patches_once, patches_loop = (
 )
 
 # %%
-# On a CPU, XLA has fast code for convolutions whose dimensions are in one order.
+# On a CPU, XLA's fast code for convolutions accepts only one order of dimensions.
 # :measured:`cause`: the gradient of XLA's own convolution took :measured:`xla_once` for all images
 # at once, and :measured:`xla_loop` in a compiled loop. Written as a product of matrices, for which
 # every device has fast code, the same gradient took :measured:`patches_once` and
 # :measured:`patches_loop`.
 #
-# In a training step without such a loop, the backward pass of the second convolution with patches
-# was :measured:`backward_to_xla than with XLA's own`. Before you rewrite anything, find out where
+# By itself and outside of a loop, the backward pass of the second convolution with patches was
+# :measured:`backward_to_xla than with XLA's own`. Before you rewrite anything, find out where
 # the time goes: with XLA's own convolutions, the longest part was :measured:`longest_part`, with
 # :measured:`its_share` of the sum.
 #

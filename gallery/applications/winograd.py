@@ -61,8 +61,8 @@ def by_tiles(images, kernel):
 # Each of the six ``products`` is a product of matrices, and together they take far more operations
 # than the transformations do. For the training, ``convolution.by_winograd`` does the same for any
 # number of rows, and its gradients use the small matrices again, some of them transposed, by
-# :func:`jax.custom_vjp`. Along both axes, a quarter of the multiplications would do, but there are
-# more additions then, which may cost more time than the multiplications would have.
+# :func:`jax.custom_vjp`. Along both axes, a quarter of the multiplications would do, but the extra
+# additions may cost more than that saves.
 #
 # How exact is it?
 # ----------------
@@ -122,7 +122,7 @@ winograd_pays
 
 # %%
 # Our Winograd version also takes fewer images at a time, because traffic to memory would otherwise
-# eat up what the algorithm saves. In ``by_winograd``, a transformation is a few additions, which
+# eat up a part of what the algorithm saves. In ``by_winograd``, a transformation is a few additions, which
 # XLA fuses into a loop, but that loop still reads whole arrays, and writes new ones for the
 # products. So the second convolution and the pool take a few images at a time, whose numbers can
 # stay in the cache. With ``by_tiles``, that looks like this:
@@ -150,8 +150,9 @@ print("equal:", jnp.allclose(by_four, by_tiles(images, kernel), atol=1e-3))
 # With fewer multiplications, are the products as fast? In the second convolution, Winograd's
 # products are thin. For eight images, the forward pass multiplies six matrices of 1,152 rows, and
 # each sum has 96 terms. With patches, which take the whole batch at once, it multiplies a single
-# one of 18,432 rows, and each sum has 288. How fast are such products, beside the limit of this
-# device?
+# one of 18,432 rows, and each sum has 288. How fast are such products, and how large a part of the
+# forward pass are they? For comparison, we take the fastest product of large square matrices that
+# was measured on this device:
 import time
 
 import jax
@@ -182,46 +183,46 @@ from jaxcap.results.ceilings import Ceilings
 
 limits = CEILINGS.run(budget_s=0.05)
 ceilings = Ceilings.from_results(limits, layer_times[0].device)
-speeds["the limit"] = ceilings.flops_per_s["float32"] / 1e9
+speeds["square"] = ceilings.flops_per_s["float32"] / 1e9
 for name, speed in speeds.items():
     print(f"{name:9} {speed:4.0f} GFLOP/s")
 
 # %%
-of_limit = f"{speeds['Winograd'] / speeds['the limit']:.0%}"
-predicted = 2 * speeds["Winograd"] / speeds["patches"]
-by_products = f"{predicted:.1f}"
-forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
-rest = (
-    "The prediction lies inside the measured interval, so we can't tell "
-    "whether the work around the products adds to the gain or takes from it"
-)
-if forward_to_patches.low > predicted:
-    rest = "So the work around the products adds to the gain"
-elif forward_to_patches.high < predicted:
-    rest = "So the work around the products takes from the gain"
+images_in_batch = forward[0].parameters["batch"]
+multiply_ms = {}
+for name, (number, rows, terms) in products.items():
+    at_a_time = 8 if name == "Winograd" else 32
+    work = 2 * number * rows * terms * 64 * images_in_batch / at_a_time
+    multiply_ms[name] = work / speeds[name] / 1e6
+
+shares = [
+    multiply_ms[name] / (1000 * forward.only(way).time.value)
+    for name, way in (("Winograd", WINOGRAD), ("patches", PATCHES))
+]
+winograd_share, patches_share = (f"{share:.0%}" for share in shares)
+winograd_ms, patches_ms = (f"{ms:.1f} ms" for ms in multiply_ms.values())
 
 # %%
-# The first two are the best of a hundred single calls. With half the work at these rates, the
-# products alone predict a ratio of :measured:`by_products` between the times of patches and of
-# Winograd's algorithm. Measured, the forward pass was
-# :measured:`forward_to_patches than with patches`. :measured:`rest`. Patches copy each pixel up to
-# nine times into memory. Winograd's transformations read and write arrays, too, but only for a few
-# images at a time.
+# The first two rates are the best of a hundred single calls. At these rates, the products for a whole
+# batch should take :measured:`winograd_ms` with Winograd's algorithm, and :measured:`patches_ms` with
+# patches. That is only a part of the forward pass: :measured:`winograd_share` of its time with
+# Winograd's algorithm, and :measured:`patches_share` with patches. The rest goes into copying, transforming, and storing
+# what the gradient will need. Patches copy each pixel up to nine times into memory, and Winograd's
+# transformations read and write arrays, too. So half the multiplications can save at most half of
+# that part. Measured, the forward pass with Winograd's algorithm was
+# :measured:`forward_to_patches than with patches`.
 #
-# And beside PyTorch? Winograd's products ran at :measured:`of_limit` of the limit. They do half the
-# work, so at half of the limit, they take as long as a direct convolution at the full limit, and
-# below that, they take longer. A library can come close to the limit if it `makes code for each
-# shape <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__, as oneDNN does,
-# which PyTorch calls for its convolutions on many CPUs. Here, Winograd's forward pass was
-# :measured:`forward_to_torch than PyTorch's`.
+# A library can do better on both counts. oneDNN, which PyTorch calls for its convolutions on many
+# CPUs, `makes code for each shape
+# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__. Here, Winograd's forward
+# pass was :measured:`forward_to_torch than PyTorch's`.
 #
 # What else did we try?
 # ---------------------
-# What does each part of our training on a CPU contribute, and what else did we try? Each row is the
-# training with Winograd's algorithm, in a scan, with one change. Some rows *take out* a part, and
-# others *try* something new. Below 1, the change made the training slower. Compiling so many
-# programs takes minutes, so these numbers were recorded earlier, on the machine and on the day that
-# the table names:
+# Each row compares our training on a CPU, with Winograd's algorithm in a scan, with the same training
+# after one change. Some rows go *back to* what a part of it had replaced, and others *try* something
+# new. Below 1, the change made the training slower. Compiling so many programs takes minutes, so
+# these numbers were recorded earlier, on the machine and on the day that the table names:
 from jaxcap.experiments.mnist_search import BEST
 from jaxcap.releases.recorded import recorded_results
 
@@ -231,10 +232,10 @@ search = recorded_results("mnist search")
 from jaxcap.results.tables import Table
 
 plain = "patches", "all images at once", "XLA's pool", "Flax's dropout"
-without = (*plain, "a pool with JAX's gradient", "one core")
+before = (*plain, "a pool with JAX's gradient", "one core")
 rows = []
 for change, ratio in search.paired_speedups(BEST):
-    does = "take out" if change.variant in without else "try"
+    does = "back to" if change.variant in before else "try"
     rows.append((does, change.variant, ratio.short, ratio.range))
 rows.sort(key=lambda row: row[0])
 machine = search.environment
@@ -243,26 +244,26 @@ headers = "what we do", "change", "times as fast", "95% interval"
 Table(title, headers, rows)
 
 # %%
-# Where the interval includes 1, the recording can't tell whether a change matters. Each idea has a
-# reason to try it, and most have a reason why they may fail. *bfloat16* can help if the CPU
+# Where the interval includes 1, the recording can't tell whether a change matters. *bfloat16* can help if the CPU
 # multiplies such numbers as they are and the results are in float32. Here, the results are in
 # bfloat16 as well. XLA then :doc:`converts the operands to float32 </tutorials/performance/bits>`,
 # computes in float32, and rounds each result back. With fewer images at a time, the products get
 # small, and with more, the arrays leave the cache. Recomputing what the gradient needs saves
-# memory, but costs time. *Channels first* is the order in which a patch's numbers lie. XNNPACK is
-# a library of kernels, in place of which XLA may now call YNNPACK. Where it does, the row without
-# XNNPACK shows only noise.
+# memory, but costs time. With *channels first*, a patch is a column of the matrix instead of a row.
+# XNNPACK is a library of kernels. Newer versions of XLA may call YNNPACK instead, and then the row
+# without XNNPACK shows only noise.
 #
 # Takeaway
 # --------
+forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
 forward_to_torch = forward.speedup(WINOGRAD, over=DEVICE)
 
 # %%
 # Half the multiplications take half the time only if they run at the same rate and the additions
 # cost nothing. With Winograd's algorithm, the forward pass of the second convolution was
 # :measured:`forward_to_patches than with patches`, and
-# :measured:`forward_to_torch than with PyTorch`. Its largest error was :measured:`more_error` times
-# that of patches. Whenever an algorithm promises fewer operations, ask what it does more of
-# instead, and check that the results are still accurate enough.
+# :measured:`forward_to_torch than with PyTorch`. In tiles, its largest error was
+# :measured:`more_error` times that of patches. Whenever an algorithm promises fewer operations, ask
+# what it adds in their place, and check that the results are still accurate enough.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.
