@@ -96,8 +96,8 @@ by_convolutions = f"{saved_ms['conv1'] + saved_ms['conv2']:.1f} ms"
 # :measured:`its_share` of the sum. *Patches* and *Winograd* change more than the convolutions: they
 # also have a pool of their own, which remembers where the largest pixel was, so that its backward
 # pass needn't look for that pixel. Between the sums of XLA and of patches lie
-# :measured:`between_sums`. The layer with the pool accounts for :measured:`by_pool` of these, and the
-# two convolutions for :measured:`by_convolutions`.
+# :measured:`between_sums`. The layer with the pool accounts for :measured:`by_pool` of these, and
+# the two convolutions for :measured:`by_convolutions`.
 #
 # The table has no intervals, so the small differences in it mean nothing. And don't expect the sum
 # to be the time of a whole step. A step also fetches its images and computes the loss, and XLA can
@@ -218,8 +218,8 @@ cause = {
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/conv_canonicalization.h>`__ transposes
 # arrays, but only at the top level of a program, not in the body of a loop. At once,
 # :measured:`once_in_order` convolutions have the fast order, and in the loop
-# :measured:`loop_in_order`. :measured:`conclusion`. If a gradient is slow in a loop of yours, look at
-# the orders in its compiled program. Where one isn't ``b01f_01io->b01f``, compute the gradient
+# :measured:`loop_in_order`. :measured:`conclusion`. If a gradient is slow in a loop of yours, look
+# at the orders in its compiled program. Where one isn't ``b01f_01io->b01f``, compute the gradient
 # outside of the loop, or write the convolution with patches, whose gradient is a product.
 #
 # Takeaway

@@ -122,10 +122,10 @@ winograd_pays
 
 # %%
 # Our Winograd version also takes fewer images at a time, because traffic to memory would otherwise
-# eat up a part of what the algorithm saves. In ``by_winograd``, a transformation is a few additions, which
-# XLA fuses into a loop, but that loop still reads whole arrays, and writes new ones for the
-# products. So the second convolution and the pool take a few images at a time, whose numbers can
-# stay in the cache. With ``by_tiles``, that looks like this:
+# eat up a part of what the algorithm saves. In ``by_winograd``, a transformation is a few
+# additions, which XLA fuses into a loop, but that loop still reads whole arrays, and writes new
+# ones for the products. So the second convolution and the pool take a few images at a time, whose
+# numbers can stay in the cache. With ``by_tiles``, that looks like this:
 from jax import lax
 
 
@@ -203,14 +203,14 @@ winograd_share, patches_share = (f"{share:.0%}" for share in shares)
 winograd_ms, patches_ms = (f"{ms:.1f} ms" for ms in multiply_ms.values())
 
 # %%
-# The first two rates are the best of a hundred single calls. At these rates, the products for a whole
-# batch should take :measured:`winograd_ms` with Winograd's algorithm, and :measured:`patches_ms` with
-# patches. That is only a part of the forward pass: :measured:`winograd_share` of its time with
-# Winograd's algorithm, and :measured:`patches_share` with patches. The rest goes into copying, transforming, and storing
-# what the gradient will need. Patches copy each pixel up to nine times into memory, and Winograd's
-# transformations read and write arrays, too. So half the multiplications can save at most half of
-# that part. Measured, the forward pass with Winograd's algorithm was
-# :measured:`forward_to_patches than with patches`.
+# The first two rates are the best of a hundred single calls. At these rates, the products for a
+# whole batch should take :measured:`winograd_ms` with Winograd's algorithm, and
+# :measured:`patches_ms` with patches. That is only a part of the forward pass:
+# :measured:`winograd_share` of its time with Winograd's algorithm, and :measured:`patches_share`
+# with patches. The rest goes into copying, transforming, and storing what the gradient will need.
+# Patches copy each pixel up to nine times into memory, and Winograd's transformations read and
+# write arrays, too. So half the multiplications can save at most half of that part. Measured, the
+# forward pass with Winograd's algorithm was :measured:`forward_to_patches than with patches`.
 #
 # A library can do better on both counts. oneDNN, which PyTorch calls for its convolutions on many
 # CPUs, `makes code for each shape
@@ -219,10 +219,11 @@ winograd_ms, patches_ms = (f"{ms:.1f} ms" for ms in multiply_ms.values())
 #
 # What else did we try?
 # ---------------------
-# Each row compares our training on a CPU, with Winograd's algorithm in a scan, with the same training
-# after one change. Some rows go *back to* what a part of it had replaced, and others *try* something
-# new. Below 1, the change made the training slower. Compiling so many programs takes minutes, so
-# these numbers were recorded earlier, on the machine and on the day that the table names:
+# Each row compares our training on a CPU, with Winograd's algorithm in a scan, with the same
+# training after one change. Some rows go *back to* what a part of it had replaced, and others *try*
+# something new. Below 1, the change made the training slower. Compiling so many programs takes
+# minutes, so these numbers were recorded earlier, on the machine and on the day that the table
+# names:
 from jaxcap.experiments.mnist_search import BEST
 from jaxcap.releases.recorded import recorded_results
 
@@ -244,14 +245,14 @@ headers = "what we do", "change", "times as fast", "95% interval"
 Table(title, headers, rows)
 
 # %%
-# Where the interval includes 1, the recording can't tell whether a change matters. *bfloat16* can help if the CPU
-# multiplies such numbers as they are and the results are in float32. Here, the results are in
-# bfloat16 as well. XLA then :doc:`converts the operands to float32 </tutorials/performance/bits>`,
-# computes in float32, and rounds each result back. With fewer images at a time, the products get
-# small, and with more, the arrays leave the cache. Recomputing what the gradient needs saves
-# memory, but costs time. With *channels first*, a patch is a column of the matrix instead of a row.
-# XNNPACK is a library of kernels. Newer versions of XLA may call YNNPACK instead, and then the row
-# without XNNPACK shows only noise.
+# Where the interval includes 1, the recording can't tell whether a change matters. *bfloat16* can
+# help if the CPU multiplies such numbers as they are and the results are in float32. Here, the
+# results are in bfloat16 as well. XLA then :doc:`converts the operands to float32
+# </tutorials/performance/bits>`, computes in float32, and rounds each result back. With fewer
+# images at a time, the products get small, and with more, the arrays leave the cache. Recomputing
+# what the gradient needs saves memory, but costs time. With *channels first*, a patch is a column
+# of the matrix instead of a row. XNNPACK is a library of kernels. Newer versions of XLA may call
+# YNNPACK instead, and then the row without XNNPACK shows only noise.
 #
 # Takeaway
 # --------

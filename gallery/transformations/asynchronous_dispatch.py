@@ -77,7 +77,7 @@ def draw(axes, timeline, title):
     axes.plot(
         returned, rows, "D", color="C3", label="the call returned", **edge
     )
-    axes.barh(0, 0, color="C0", label="the device can work on it")
+    axes.barh(0, 0, color="C0", label="device may work on it")
     axes.set(title=title, ylabel="call", yticks=rows)
     axes.set_ylim(len(timeline.calls) + 0.6, 0.4)
 

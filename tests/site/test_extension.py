@@ -402,7 +402,7 @@ def test_a_share_is_that_of_a_roof_of_its_own_number_type() -> None:
     costed = [rooflines._costed(kernel, ceilings) for kernel in kernels]
     assert tuple(kernel.dtype for kernel in costed) == formats
     (note,) = rooflines._without_roof(ceilings, costed)
-    assert note.endswith("is known: 1 in float16, 1 in bfloat16 and float32.")
+    assert note.endswith("are left out: 1 in float16, 1 in bfloat16 and float32.")
     assert rooflines._without_roof(ceilings, costed[:1]) == []
 
 
