@@ -3,7 +3,7 @@ Is indexing slow?
 =================
 
 An index can be an array, and then a single line reads or changes many elements. Such a line jumps
-about in memory, which is slow on any processor. One way round it, meant for accelerators that excel
+about in memory, which is slow once the array is too large for the processor's caches. One way round it, meant for accelerators that excel
 at matrix products, is to multiply by a matrix of ones and zeros. Another is to sort first, so that
 what belongs together lies together. Is indexing so slow that either of them pays? And does the
 answer depend on the library?
@@ -105,7 +105,7 @@ scatter_pays
 # ----------------------------------
 # The same matrix turns a gather into a product: in each row, it multiplies the table's entry for
 # the group by one, and all others by zero. Beware of infinite numbers in the table: zero times
-# infinity is NaN, and reaches every result that reads another entry.
+# infinity is NaN, so one infinite entry spoils every result that doesn't read it.
 Source(updates.read, updates.read_by_product)
 
 # %%
@@ -135,7 +135,7 @@ near, far = sorted(behind, key=lambda name: behind[name].value)
 further_behind = (
     f"the product fell further behind the {far} than behind the {near}"
     if behind[near].high < behind[far].low
-    else "our intervals overlap, so they can't tell"
+    else "our measurements don't settle it"
 )
 
 
@@ -216,7 +216,7 @@ furthest = max(
     key=lambda f: abs(np.log(numpy_to_jax(function=f).value)),
 )
 sorting_first = (
-    "can't pay, unless you sort once for many sums"
+    "doesn't pay, unless one sort serves many sums"
     if argsort_time.low > add_time.high
     else "might pay"
 )

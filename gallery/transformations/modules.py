@@ -108,11 +108,11 @@ for name, way in experiments.prepare(layers=10).items():
 
 # %%
 # JAX takes a dict apart in compiled code, so next to no Python runs for the dict. A split state
-# wraps each array in a ``Param``, which Flax unwraps in Python. In a module, Flax has to find the
-# arrays first.
+# wraps each array in a ``Param``. Flax unwraps these in Python before the call, and makes new ones
+# around the results after it. In a module, Flax has to find the arrays first.
 #
-# Whatever Python does for each array, it does in each call, however small or large the arrays are.
-# So Python's work matters only if the device has little to compute. With longer steps, Python
+# Python's work grows with the number of arrays, and not with their size. So it matters only if the
+# device has little to compute. With longer steps, Python
 # prepares the next call :doc:`while the device still works on the last one
 # </tutorials/transformations/asynchronous_dispatch>`, and you don't wait for it.
 #

@@ -260,9 +260,9 @@ nesting_costs_little
 # find the program that fits, and after the run it makes a Python object for every result. The
 # program itself takes longer, too, if XLA makes a kernel for each leaf.
 #
-# Should you then ravel everything? A model needs its matrices back, so a real step has to cut the
-# array apart and join the results, as ``packed_step`` does. How many kernels does XLA make of each
-# step, for a hundred leaves?
+# Should you then ravel everything? A model needs its matrices back, so somewhere, a real step has
+# to cut the array apart. At worst, it joins the results again, as ``packed_step`` does. How many
+# kernels does XLA make of each step, for a hundred leaves?
 from jaxcap.measure.compilation import kernels_compiled
 
 tree = [jnp.zeros(100)] * 100
@@ -287,9 +287,9 @@ of_list = (
 
 # %%
 # For the list, XLA made :measured:`of_list`, and the device has to start every kernel.
-# ``packed_step`` needs :measured:`in_packed` kernels, because its program also has to cut the array
-# apart and join the results. All that packing is sure to save is JAX's own work for each leaf. So
-# ravel everything only where that work is what you wait for.
+# ``packed_step`` needs :measured:`in_packed` kernels, because its program also has to join the
+# results. What packing saves for sure is JAX's own work for each leaf. With small leaves on a CPU,
+# that can be most of what you wait for, so time your step both ways.
 #
 # There are better ways to get by with fewer leaves. Stack the parameters of equal layers in one
 # array, with a first axis for the layers, and let a ``scan`` go through that axis, as

@@ -95,7 +95,7 @@ def questions(x: jax.Array) -> None:
 # %%
 # And these are the six mistakes. Two of the calls pass a string for an array. Two names are
 # misspelt, ``slop`` and ``shpae``. ``loss`` returns a pair, but ``grad`` expects a single number,
-# because the call lacks ``has_aux=True``. And ``jit`` has no option ``static_argnum``, only
+# because the call lacks ``has_aux=True``. And ``jit`` has no option ``static_argnum``: it is called
 # ``static_argnums``.
 def mistakes(x: jax.Array, params: dict[str, jax.Array]) -> None:
     jit(wave)("twelve")
@@ -331,8 +331,8 @@ for checker, report in check(of_settings, slips).items():
     print(f"{checker}: {[error.code.strip() for error in report.errors]}")
 
 # %%
-# Whatever the checkers missed is left for the class to find, at the start of the program instead of
-# after an hour of training:
+# The class finds all three slips, even one that a checker misses, and does so at the start of the
+# program instead of after an hour of training:
 from pydantic import ValidationError
 
 for slip in {"lr": 0.1}, {"learning_rate": "fast"}, {"momentum": 9}:
