@@ -41,7 +41,7 @@ class Agreement(SphinxDirective):
             return []
         alike = sum(len({c.outcome for c in claim.checked.values()}) == 1 for claim in shared)
         text = f"Of {len(shared)} claims that were checked more than once, {alike} came out alike."
-        content = [nodes.paragraph("", "", nodes.strong(text=text))]
+        content: list[nodes.Node] = [nodes.paragraph("", "", nodes.strong(text=text))]
         names = {machine.name for machine in page_records.recordings()}
         if len(names) == 1:
             caution = (
