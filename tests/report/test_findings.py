@@ -40,7 +40,7 @@ def test_ends_of_a_wide_interval_share_a_unit_or_have_one_each() -> None:
     def quote(*runs: float) -> str:
         return findings.quoted(Estimate.from_runs([[run] for run in runs * 2], unit="s"))
 
-    assert quote(1e-3, 1e-3, 1e-3) == "1.0 ms"
+    assert quote(1e-3, 1e-3, 1e-3) == "1.00 ms"
     assert quote(3e-3, 5e-3, 9e-3).count("ms") == 1
     assert quote(20e-6, 200e-6, 2e-3) == "7.4 µs to 5.4 ms"
 

@@ -47,19 +47,19 @@ def grown(
 FINDINGS = {
     "ahead in the end": (
         grown((0.25, 2, 8), 256),
-        "From 256 numbers on, JAX is faster than NumPy: 8.00 times faster at 4,096",
+        "From 256 numbers on, JAX is faster than NumPy: 8.0 times faster at 4,096",
     ),
     "ahead at last": (
         grown((0.25, 1, 8), 4096),
-        "At 4,096 numbers, the most of all, JAX is 8.00 times faster than NumPy",
+        "At 4,096 numbers, the most of all, JAX is 8.0 times faster than NumPy",
     ),
     "ahead everywhere": (
         grown((2, 4, 8), 16),
-        "JAX is faster than NumPy at every size, and 8.00 times faster at 4,096 numbers",
+        "JAX is faster than NumPy at every size, and 8.0 times faster at 4,096 numbers",
     ),
     "behind": (
         grown((2, 1, 0.25), None),
-        "Even at 4,096 numbers, JAX is 4.00 times slower than NumPy",
+        "Even at 4,096 numbers, JAX is 4.0 times slower than NumPy",
     ),
     "undecided": (
         grown((0.25, 1, 1), None),
@@ -108,10 +108,10 @@ def mistake(name: str, wrong_s: float, processes: Sequence[float] = STEADY) -> M
 def test_worst_mistake_makes_the_call_look_too_slow_or_too_fast() -> None:
     too_slow, too_fast = mistake("anew each time", 3e-3), mistake("too early", 1e-6)
     text = "Calls timed wrong and right"
-    assert Mistakes([too_slow]).finding == f"{text}: off by a factor of up to 3.00"
+    assert Mistakes([too_slow]).finding == f"{text}: off by a factor of up to 3.0"
     assert Mistakes([too_slow, too_fast]).finding == f"{text}: off by a factor of up to 1,000"
     wild, alone = mistake("wild", 10.0, VARIED), mistake("alone", 10.0, (1.0,))
-    assert Mistakes([wild, alone, too_slow]).finding == f"{text}: off by a factor of up to 3.00"
+    assert Mistakes([wild, alone, too_slow]).finding == f"{text}: off by a factor of up to 3.0"
     assert Mistakes([wild, alone]).finding == text
 
 
@@ -130,7 +130,7 @@ def test_mistakes_are_named_with_the_times_that_are_settled() -> None:
     figure = Mistakes(rows).draw()
     assert {"too early", "too late", "wild", "wrong", "right"} <= set(written(figure))
     told = str(figure.get_label())
-    assert "too early: 1.0 µs instead of 1.0 ms" in told
+    assert "too early: 1.00 µs instead of 1.00 ms" in told
     assert "wild" not in told
     assert_nothing_overlaps(figure)
 

@@ -267,7 +267,9 @@ def test_rates_by_a_clock_that_saw_no_time_are_infinite() -> None:
         (999.96e-6, 999.9e-6, 1000.2e-6, "s", "1.000 ms", "1.000 to 1.000"),
         (998e-6, 670e-6, 1700e-6, "s", "1.0 ms", "0.7 to 1.7"),
         (994e-6, 670e-6, 1700e-6, "s", "990 µs", "670 to 1,700"),
-        (9.96, 9.0, 11.0, "", "10", "9 to 11"),
+        (9.96, 9.0, 11.0, "", "10.0", "9.0 to 11.0"),
+        (5.36, 5.0, 5.8, "", "5.4", "5.0 to 5.8"),  # as its last digit would say nothing
+        (1.24, 1.16, 1.32, "", "1.24", "1.16 to 1.32"),
         (2.5, 1.0, 4.0, "", "2.5", "1.0 to 4.0"),
         (1.5, 0.5, 4.5, "", "1.5", "0.5 to 4.5"),
         (17.26, 17.21, 17.31, "", "17.26", "17.21 to 17.31"),
@@ -322,7 +324,7 @@ def test_range_of_a_speedup_shows_whether_it_includes_one(
     [
         (2.0, 1.7, 2.3, "2.0 times faster"),
         (0.53, 0.45, 0.62, "1.9 times slower"),
-        (1 / 3, 0.33, 0.336, "3.000 times slower"),
+        (1 / 3, 0.33, 0.336, "3.00 times slower"),
         (1.04, 1.01, 1.3, "1.04 times faster"),  # and not 1.0 times
         (0.96, 0.75, 0.99, "1.04 times slower"),
         (2.0, 1.2, 3.5, "2.0 times faster"),
@@ -343,7 +345,7 @@ def test_words_of_a_speedup_follow_its_direction(
 
 def test_words_of_a_speedup_need_their_confidence() -> None:
     assert make_speedup(2.0, 1.7, 2.3, 0.9).words == "undecided (1.7 to 2.3)"
-    assert make_speedup(1.0, 0.99, 1.01, 0.9).words == "undecided (0.99 to 1.01)"
+    assert make_speedup(1.0, 0.99, 1.01, 0.9).words == "undecided (0.990 to 1.010)"
 
 
 @pytest.mark.parametrize(

@@ -139,28 +139,27 @@ const readerStatistics = (() => {
 
     get scale() {
       if (this.unit !== "s") return [1, this.unit];
+      const magnitude = this.powerOfTen(Number(rounded(this.value, -this.lastDigit)));
       const [power, unit] =
-        UNITS_OF_TIME.find(([least]) => this.magnitude >= least) ?? UNITS_OF_TIME.at(-1);
+        UNITS_OF_TIME.find(([least]) => magnitude >= least) ?? UNITS_OF_TIME.at(-1);
       return [Number(`1e${power}`), unit];
     }
 
-    get digits() {
-      const spread = (this.high - this.low) / 2;
-      if (!Number.isFinite(spread)) return 2;
-      if (spread > 0) {
-        const digits = Math.ceil(Math.log10(Math.abs(this.value / spread) || 1)) + 1;
-        return Math.min(Math.max(digits, 2), 4);
-      }
-      return this.confidence ? 4 : 2;
+    get lastDigit() {
+      const first = this.powerOfTen(this.value);
+      const width = this.high - this.low;
+      if (Number.isFinite(width) && width > 0)
+        return Math.min(Math.max(this.powerOfTen(width / 3), first - 3), first - 1);
+      return first - (this.confidence && Number.isFinite(width) ? 3 : 1);
     }
 
-    get magnitude() {
-      if (!this.value || !Number.isFinite(this.value)) return this.unit === "s" ? -9 : 0;
-      return Number(this.value.toExponential(this.digits - 1).split("e")[1]);
+    powerOfTen(number) {
+      if (!number || !Number.isFinite(number)) return this.unit === "s" ? -9 : 0;
+      return Number(number.toExponential(1).split("e")[1]);
     }
 
     get places() {
-      return this.digits - 1 - this.magnitude + Math.round(Math.log10(this.scale[0]));
+      return Math.round(Math.log10(this.scale[0])) - this.lastDigit;
     }
 
     get rangePlaces() {

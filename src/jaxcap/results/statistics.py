@@ -56,7 +56,7 @@ class Estimate:
     >>> print(time)
     1.20 ms (95% interval 1.14 to 1.36, one process)
     >>> time.rate(1000, "images").short
-    '833,000 images/s'
+    '830,000 images/s'
 
     Attributes
     ----------
@@ -235,28 +235,33 @@ class Estimate:
     def _scale(self) -> tuple[float, str]:
         if self.unit != "s":
             return 1.0, self.unit
-        power = next((power for power in _UNITS_OF_TIME if self._magnitude() >= power), -9)
+        magnitude = self._power_of_ten(round(self.value, -self._last_digit()))
+        power = next((power for power in _UNITS_OF_TIME if magnitude >= power), -9)
         return 10.0**power, _UNITS_OF_TIME[power]
 
-    def _digits(self) -> int:
-        """Two to four digits, more of them for a narrower interval, and two for a single sample."""
-        spread = (self.high - self.low) / 2
-        if not isfinite(spread):
-            return 2
-        if spread > 0:
-            return min(max(ceil(log10(abs(self.value / spread) or 1)) + 1, 2), 4)
-        return 4 if self.confidence else 2
+    def _last_digit(self) -> int:
+        """Find the power of ten of the last digit that the interval supports.
 
-    def _magnitude(self) -> int:
-        """Find the power of ten of the first digit of the rounded value."""
-        if not self.value or not isfinite(self.value):
+        Its unit is at most a third of the interval, so that rounding moves the value by at most a
+        third of the distance to either end. Two to four digits are shown, and two of a single
+        sample.
+        """
+        first = self._power_of_ten(self.value)
+        width = self.high - self.low
+        if isfinite(width) and width > 0:
+            return min(max(self._power_of_ten(width / 3), first - 3), first - 1)
+        return first - (3 if self.confidence and isfinite(width) else 1)
+
+    def _power_of_ten(self, number: float) -> int:
+        """Find the power of ten of the first digit of a number rounded to two; 0 is taken for 1 ns."""
+        if not number or not isfinite(number):
             return -9 if self.unit == "s" else 0
-        return int(f"{self.value:.{self._digits() - 1}e}".partition("e")[2])
+        return int(f"{number:.1e}".partition("e")[2])
 
     def _places(self) -> int:
         """Decimal places. Negative ones stand for zeros before the decimal point."""
         scale, _ = self._scale()
-        return self._digits() - 1 - self._magnitude() + round(log10(scale))
+        return round(log10(scale)) - self._last_digit()
 
     def _range_places(self) -> int:
         return self._places()
