@@ -46,7 +46,7 @@ LONGER = {
     "memory": 14,
     "messages": 14,
     "mnist": 15,
-    "precision": 16,
+    "precision": 14,
     "profiling": 17,
     "releases": 18,
     "scaling_out": 21,

@@ -5,8 +5,8 @@ How few bits are enough?
 JAX stores a number in :doc:`four bytes </tutorials/basics/jnp_and_numpy>`, unless you ask for
 something else. In two bytes, twice as many numbers fit into memory, and `some devices
 <https://docs.jax.dev/en/latest/201/precision.html>`__ can compute with them far faster. This page
-shows where short formats break, measures whether they save time on this machine, and finds out what
-it takes to train a network with them.
+shows where formats of two bytes break, measures whether they save time on this machine, and finds
+out what it takes to train a network with them.
 """
 
 # %%
@@ -116,13 +116,14 @@ added = (ones @ ones.T).item()
 print("ten thousand ones:", added)
 
 # %%
-in_full = "in a longer format, and rounds the sum to bfloat16 at the end"
+in_full = "with more bits, and rounds the sum to bfloat16 at the end"
 adds_up = in_full if added > 9000 else "in bfloat16"
 
 # %%
-# So this device adds up :measured:`adds_up`. The table below calls the product with a longer result
-# *bfloat16 and float32*. It also has a sum of a million numbers, whose longer result we ask for by
-# ``dtype``. The inputs have only two digits in bfloat16. Is a longer result still any use? The
+# So this device adds up :measured:`adds_up`. The table below calls the product of bfloat16 with a
+# float32 result *bfloat16 and float32*. It also has a sum of a million numbers, whose result we ask
+# for in float32 by ``dtype``. The inputs have only two digits in bfloat16. Is a float32 result
+# still any use? The
 # exact sum comes from `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__. For
 # the product, NumPy's in 64 bits stands in for the exact one, so the error of float64 in that
 # column is only an order of magnitude.
@@ -153,8 +154,8 @@ Table(title, ("format", *exact), rows)
 # Is bfloat16 faster here?
 # ------------------------
 # A format of 16 bits has half as many bytes to fetch. But arithmetic gets faster only if the device
-# has instructions for short numbers, and if the compiler uses them. How do you expect the formats
-# to rank in a product of matrices, and what will the longer result cost?
+# has instructions for 16 bits, and if the compiler uses them. How do you expect the formats to rank
+# in a product of matrices, and what will a result in float32 cost?
 results = experiments.BITS.run(budget_s=0.03)
 products = results.select(task="product")
 _ = figures.ratios(products, over=FLOAT32, title="Product of two matrices")
@@ -179,7 +180,7 @@ long_result_pays = claim(
 long_result_pays
 
 # %%
-# A longer result means more bytes to write, but it can also save conversions. To see what the
+# A float32 result means more bytes to write, but it can also save conversions. To see what the
 # compiler made of each product, count the conversions, and ask how much memory the program sets
 # aside for intermediate results:
 from functools import partial
@@ -196,9 +197,9 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 # %%
 # Without conversions, the matrices are multiplied as they are. Three conversions mean that the
 # compiler didn't multiply these types directly. It makes float32 copies of both matrices,
-# multiplies the copies, and shortens the result. That is all the work of float32, with the
-# conversions on top. The temporaries are the copies and the long result, so while it runs, such a
-# program saves no memory.
+# multiplies the copies, and rounds the result to 16 bits. That is all the work of float32, with the
+# conversions on top. The temporaries are the copies and the result in float32, so while it runs,
+# such a program saves no memory.
 #
 # The conversions may be the compiler's choice, and not the processor's limit. On CPUs, XLA hands
 # some products to a separate library. `A list in XLA
@@ -212,7 +213,7 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 # A training step changes each weight by a small part of its gradient, and you have seen what may
 # become of small changes. The usual remedy comes from a `paper on mixed precision
 # <https://arxiv.org/abs/1710.03740>`__: keep *master weights* in float32, and compute each gradient
-# with a short copy of them. The function ``step`` does that if its weights have a wider format than
+# with a copy of them in 16 bits. The function ``step`` does that if its weights have more bits than
 # its input:
 Source(bits.network, bits.loss, bits.step)
 
@@ -245,7 +246,7 @@ figures.label_ends(axes)
 # %%
 # Where a line levels off early, the steps have become smaller than half the gap to the next number
 # of the format, and rounding undoes them. Master weights collect small steps until they show in the
-# short copy. The gradient can be rough although the weights can't, because each gradient is
+# copy. The gradient can be rough although the weights can't, because each gradient is
 # computed afresh, from wherever the last step has led. So its errors don't pile up.
 #
 # Gradients that vanish
@@ -281,7 +282,7 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 # What each format saves, and what it loses
 # -----------------------------------------
 # Take float64 where the answer has to be right to many digits, as in :doc:`a fit that must converge
-# </tutorials/applications/convergence>`. Take float32 for anything that accumulates, such as sums
+# </tutorials/applications/convergence>`, and set ``jax_enable_x64`` first. Take float32 for anything that accumulates, such as sums
 # and weights. Do the rest in bfloat16 if that pays on your device, or if you run out of memory. And
 # take float16 for data whose range you know. The table sets what each format loses beside the time
 # that it saves or costs:
@@ -308,8 +309,8 @@ mixed_pays = claim(
 mixed_pays
 
 # %%
-# Whatever you choose, check the dtype of what comes out, because a single float32 among short
-# numbers may turn all of them into float32, without a word. Which of these will?
+# Whatever you choose, check the dtype of what comes out, because a single float32 among numbers of
+# bfloat16 may turn all of them into float32, without a word. Which of these will?
 short = jnp.ones(3, BFLOAT16)
 for other in (2.0, np.float32(2), jnp.ones(3)):
     print((short * other).dtype, "from", repr(other))
@@ -334,8 +335,8 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # gradients in bfloat16. float16 has more digits but less range, so its gradients may vanish, unless
 # you multiply the loss by a large number first.
 #
-# Don't take it for granted that a short format saves time, because that is up to the device and the
-# compiler. On this page's device, a product in bfloat16 was :measured:`product_16 than in float32`.
+# Don't take it for granted that two bytes save time over four, because that is up to the device and
+# the compiler. On this page's device, a product in bfloat16 was :measured:`product_16 than in float32`.
 # With its result in float32, it was :measured:`long_result than with a bfloat16 result`. A training
 # step with its gradient in bfloat16 was :measured:`step_mixed than one in float32`. If such a
 # result surprises you, look for conversions in the compiled program.

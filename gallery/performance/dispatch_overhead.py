@@ -235,10 +235,10 @@ chain_pays
 # %%
 # Does JAX overtake NumPy as arrays grow?
 # ---------------------------------------
-# A call has its price however little it computes, and the work grows with the arrays. So with
-# enough elements, the work should decide. We try three computations, from little work for each
-# element to much: a scalar product; a polynomial of degree ten, for which NumPy passes over the
-# array many times and ``jit`` once; and a product of square matrices.
+# The price of a call stays the same while the work grows with the arrays, so for large arrays the
+# work should decide. We try three computations, from little work for each element to much: a scalar
+# product; a polynomial of degree ten, for which NumPy passes over the array many times and ``jit``
+# once; and a product of square matrices.
 Source(dispatch.polynomial)
 
 # %%
@@ -284,10 +284,9 @@ Table(
 )
 
 # %%
-# Where the table says *not within these sizes*, look at the two lines in the figure. If they cross,
-# JAX's lead is too small to be certain. If they still approach each other, larger arrays might
-# help. If they run side by side, the libraries differ by a constant factor. At the largest size,
-# the compiled ``dot`` was :measured:`largest_dot than NumPy's`, and the matrix product
+# Where the table says *not within these sizes*, lines that run side by side in the figure differ by
+# a constant factor, and larger arrays won't help. At the largest size, the compiled ``dot`` was
+# :measured:`largest_dot than NumPy's`, and the matrix product
 # :measured:`largest_product than NumPy's`. A single operation leaves nothing to fuse, and for a
 # matrix product on a CPU, both sides call code that experts have tuned for years.
 #
@@ -313,7 +312,7 @@ for variant in ("NumPy", "jit"):
     growth_of[variant] = at_1000.time.value / at_100.time.value
 numpy_grew, jit_grew = (f"{factor:.1f}" for factor in growth_of.values())
 jumps = growth_of["jit"] > 1.5 * growth_of["NumPy"]
-not_arithmetic = "arithmetic isn't the reason for the jump of jit"
+not_arithmetic = "the jump of jit must have another cause than arithmetic"
 cause = not_arithmetic if jumps else "jit has no jump to explain here"
 
 # %%

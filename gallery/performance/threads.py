@@ -13,10 +13,11 @@ and measures what the compiler's options change.
 # How many threads compute?
 # -------------------------
 # On a CPU, JAX spreads large operations over several threads. If you share the cores with other
-# people, or with other processes of yours, you may want it to take only one. To see which threads
-# compute, ``at_work`` repeats a call, and compares the CPU time that Linux noted for each thread
-# before and after. A thread counts if it does at least a twentieth of the work. The first function
-# below counts the threads that share a matrix product, and those that share ``tanh``:
+# people, or with other processes of yours, you may want it to take only one. To see what a call
+# takes, ``at_work`` repeats it, and compares the CPU time that Linux noted for each thread before
+# and after. It counts the threads that do at least a twentieth of the work, and divides their CPU
+# time by the time that passed, which gives the number of cores that they kept busy. The first
+# function below does this for a matrix product and for ``tanh``:
 from jaxcap.measure import threads
 from jaxcap.report.source import Source
 
@@ -24,7 +25,7 @@ Source(threads.usage, threads.usage_on_one_core)
 
 # %%
 # There are four ways in which people limit threads. The first is ``sched_setaffinity``, in the
-# second function: it asks the operating system, as the command ``taskset`` does. The second is
+# second function, which ties the process to one core, as the command ``taskset`` does. The second is
 # ``PJRT_NPROC``, a variable that `XLA reads
 # <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of
 # threads. The third is ``--xla_cpu_multi_thread_eigen``, a flag that has been `recommended since
@@ -56,13 +57,13 @@ def listed(names):
     return f"{', '.join(others)} and {last}" if others else last
 
 
-one_thread = [
+one_core = [
     name
     for name, found in used.items()
-    if name != "none" and found["product"][0] == found["tanh"][0] == 1
+    if name != "none" and 0 < max(found["product"][1], found["tanh"][1]) < 1.2
 ]
-kept = listed(one_thread or ["none of the four limits"])
-left_to = "one thread" if FLAG in one_thread else "several threads"
+kept = listed(one_core or ["none of the four limits"])
+left_to = "one core" if FLAG in one_core else "several cores"
 
 # %%
 import os
@@ -80,10 +81,9 @@ title = f"Threads of a process, on a machine with {os.cpu_count()} cores"
 Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 
 # %%
-# A limit works if a single thread does all the work, and fails if several share it, as in the row
-# *none*. Here, one thread did all the work under :measured:`kept`. The column *all* also counts
-# threads that wait or compile. The number of cores is the threads' total CPU time divided by the
-# time that passed, so it falls when something else keeps the machine busy.
+# A limit works if a call keeps no more than one core busy, however many threads share that core.
+# Here, a call stayed on one core under :measured:`kept`. The column *all* also counts threads that
+# wait or compile.
 #
 # Which limits work can change with a release. The flag, for example, was recommended for XLA's old
 # runtime, which `jaxlib 0.4.32
@@ -91,7 +91,13 @@ Table(title, ("limit", "all", "in the product", "in tanh"), rows)
 # new one. Under the release of this page, the flag left the work to :measured:`left_to`. Of the
 # four limits, only ``sched_setaffinity`` needs nobody's cooperation, because the operating system
 # enforces it. JAX's developers `recommended it <https://github.com/jax-ml/jax/issues/1539>`__ early
-# on.
+# on. From a shell, you can limit any program without touching its code, here to the first core:
+#
+# .. code-block:: console
+#
+#    $ taskset -c 0 python script.py
+#
+# Within a program, call ``os.sched_setaffinity(0, {0})`` before you import JAX.
 #
 # A wrong flag ends the process
 # -----------------------------
@@ -189,23 +195,6 @@ optimising_pays = claim(
 optimising_pays
 
 # %%
-# Optimising takes time, too. A first call compiles, so to see that time, compare the first calls of
-# *no optimisation* with those of *one thread*, which is optimised like *default*. We don't compare
-# with *default* itself, because its first call comes before the others in each process, and may pay
-# for more than compiling.
-rows = []
-for work in (GELU, experiments.GRADIENT, experiments.PRODUCT):
-    first_calls = [
-        results.only(name, work=work).first_call.short
-        for name in (experiments.ONE_THREAD, experiments.UNOPTIMISED)
-    ]
-    rows.append((work, *first_calls))
-Table("First call", ("work", "one thread", "no optimisation"), rows)
-
-# %%
-# If you run a large program only once, to see whether it works at all, its first call is what you
-# wait for, and less optimisation may shorten it.
-#
 # Fast maths may cost digits, because it lets the compiler reorder sums and approximate. And with
 # one more option, the compiler for CPUs takes it for granted that there is no NaN:
 import jax.numpy as jnp
@@ -236,7 +225,7 @@ remedy = "has expired" if has_expired else "can still be tried"
 # To leave cores to others on Linux, limit the process with ``sched_setaffinity`` or ``taskset``,
 # because the operating system enforces that limit under any release. Do so before the process
 # imports JAX, because threads that exist already keep their cores. Other limits may lose their
-# effect without a word, so count the threads that compute.
+# effect without a word, so check how many cores your calls keep busy.
 #
 # Give flags to ``jax.jit``, as ``compiler_options``, where a wrong name raises an exception instead
 # of ending the process. And measure what they do: on this page's machine, ``gelu`` with fast maths

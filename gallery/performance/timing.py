@@ -51,9 +51,9 @@ returned_s = stopwatch(product, a, b)
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# The experiment measured both times again and again, and left out samples that something had
-# disturbed, as :doc:`how we measure </measuring>` explains. In its table, *time* includes the
-# waiting, and *until it returns* is what an impatient clock shows:
+# Two single calls can't tell you more than that. The experiment measured both times again and
+# again, in several processes, as :doc:`how we measure </measuring>` explains. In its table, *time*
+# includes the waiting, and *until it returns* is what an impatient clock shows:
 products = results.select(question=mistakes.PRODUCTS)
 awaited = products.only(mistakes.JAX_32)
 too_early = awaited.dispatch.value, awaited.time.value
@@ -107,8 +107,8 @@ waves
 # -------------------------------------------
 # NumPy's arrays live in the host's memory, and JAX computes on arrays that live on the device. Pass
 # a NumPy array to a JAX function, and each call has to bring the data over before it can start. On
-# a CPU, that means a copy, unless the array happens to begin at a multiple of 64 bytes, where JAX
-# can read it in place. We made ours begin elsewhere, and sent a million numbers each time:
+# a CPU, that means a copy, unless the array's address happens to be a multiple of 64 bytes, where
+# JAX can read it in place. We chose another address for ours, and sent a million numbers each time:
 sending = results.select(question=mistakes.SENDING)
 sending
 
@@ -197,6 +197,11 @@ outside = sum(not first.low <= one.value <= first.high for one in others)
 of_others = f"{outside} of {len(others)} other processes"
 verb = "lies" if outside == 1 else "lie"
 finding = f"{of_others} {verb} outside the first one's interval"
+missed = f"The band missed {of_others}, so the first process knew too little"
+caught = (
+    "The band caught them all this time, which is no promise for the next"
+)
+verdict_of_band = missed if outside else caught
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 4.2))
@@ -218,10 +223,10 @@ figures.headline(figure, finding)
 _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
-# A process can judge itself only by how well its own rounds agree. But some things are settled when
-# a process starts, such as where its code lies in memory, and they stay the same in all its rounds.
-# So a square's interval may be narrow and still miss its neighbours. Here is what single rounds
-# could have told you, and what all processes together say:
+# :measured:`verdict_of_band`. A process can judge itself only by how well its own rounds agree. But
+# some things are settled when a process starts, such as where its code lies in memory, and they
+# stay the same in all its rounds. So a square's interval may be narrow and still miss its
+# neighbours. Here is what single rounds could have told you, and what all processes together say:
 single = np.concatenate(rounds)
 print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
@@ -317,13 +322,9 @@ for label, some in ("memory kept", kept), ("the default", by_default):
 # Wrong and right times in one picture
 # ------------------------------------
 # Each row joins a wrong time with the right one. A cross to the left of its dot makes the code look
-# too fast, and a cross to the right too slow. Two rows need care: in *a weak opponent* and *an
-# opponent of 64 bits*, both marks are times of the opponent. There, a cross to the right makes the
-# opponent look slow, and JAX look fast.
-#
-# For the sent data and the allocator, which time is wrong depends on your question. The figure asks
-# how long JAX's computation takes. Mistakes 6 and 8 have no row, because a single run is wrong by a
-# different factor each time, and a label isn't a time.
+# too fast, and a cross to the right too slow. In the two rows of opponents, the code is the
+# opponent's. The sent data and the allocator count as wrong here, because the figure asks how long
+# JAX's computation takes.
 compared = {
     "sending the data": (sending, mistakes.SENT, mistakes.ON_DEVICE),
     "an opponent of 64 bits": (
@@ -375,9 +376,28 @@ _ = figures.dumbbell(
 
 # sphinx_gallery_thumbnail_number = 2
 
+
 # %%
-# A checklist to keep
-# -------------------
+# A stopwatch and a checklist to keep
+# -----------------------------------
+# For a first look at your own code, this much is enough. It avoids mistakes 1 and 2, and the rest
+# is up to what you pass to it:
+def median_time(function, *args, repeats=20):
+    """Time a call that waits for its result, in seconds."""
+    jax.block_until_ready(function(*args))  # compiles, and isn't timed
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        jax.block_until_ready(function(*args))
+        times.append(time.perf_counter() - start)
+    return np.median(times)
+
+
+print(f"{median_time(compiled_wave, x):.2g} s")
+
+# %%
+# Before you publish what it prints, go through this list.
+#
 # **The clock**
 #
 # - Does it stop when the whole result is ready? (:func:`jax.block_until_ready` waits for a pytree.)
@@ -404,7 +424,7 @@ _ = figures.dumbbell(
 # --------
 # A wrong time looks like any other time. The worst mistake on this page, :measured:`worst`, threw a
 # time off by a factor of :measured:`off_by`. Even a correct time can mislead, because so much
-# depends on the opponent: the same compiled function was
+# depends on the opponent. The same compiled function was
 # :measured:`against_weak than a Python loop`, and :measured:`against_strong than NumPy`. So don't
 # judge a timing by its looks. Go through the checklist on this page, and work out whether your
 # device could reach the speed that the time implies.
