@@ -3,9 +3,9 @@ Which examples pull too hard?
 =============================
 
 A training step averages the gradients of a batch of examples, and moves the weights against the
-average. Sometimes you would rather see each gradient: to find the examples that pull too hard, to
-limit how hard they pull, or to measure the noise. ``grad`` inside ``vmap`` gives you one gradient
-for each example. We use these gradients to find wrong labels, and then measure what they cost.
+average. Sometimes you would rather see each gradient, to find the examples that pull too hard, or
+to limit how hard they pull. ``grad`` inside ``vmap`` gives you one gradient for each example. We
+use these gradients to find wrong labels, and then measure what they cost.
 """
 
 # %%
@@ -49,9 +49,8 @@ float(abs(of_mean - mean_of).max())
 # %%
 # A wrong label pulls harder
 # --------------------------
-# What are gradients of single examples good for? Make two clouds of points, and label each point
-# with its cloud, except that some labels are wrong. Each point gets a third number, a one, whose
-# weight is the offset of the score:
+# Make two clouds of points, and label each point with its cloud, except that some labels are wrong.
+# Each point gets a third number, a one, whose weight is the offset of the score:
 n, wrong = 200, 12
 rng = np.random.default_rng(0)
 clouds = rng.integers(2, size=n)
@@ -103,9 +102,13 @@ figures.headline(plt.gcf(), finding)
 
 # %%
 # Of the :measured:`wrong` longest gradients, :measured:`longest` belong to wrong labels, so a long
-# gradient is a good place to look for one. To keep one label from dragging the weights along, a
-# gradient is *clipped*, which means shortened if it is longer than a limit. That, too, is easiest
-# to write for one gradient:
+# gradient is a good place to look for one. These clouds hardly overlap, which makes the search
+# easy. Where they do, right labels in the wrong cloud pull just as hard, and so may points that lie
+# far out, because a gradient grows with its features.
+#
+# To keep one label from dragging the weights along, *clip* its gradient: shorten it if it is longer
+# than a limit. What optimisers call gradient clipping does that to the mean of the batch. Here it
+# is done to each gradient, so it is easiest to write for one:
 from jaxcap.kernels import batching
 from jaxcap.report.source import Source
 
@@ -122,18 +125,18 @@ for name, vectors in {"before": pulls, "after": clipped}.items():
 print(f"{wrong / n:.2f} of the labels are wrong")
 
 # %%
-# If every label pulled equally hard, the wrong ones would have the same share of the total length
-# as of the data. Clipping limits what any single example can do to the weights. To train with
-# clipping, clip in every step, and step against the mean of the clipped gradients. How much the fit
-# gains depends on how many labels are wrong, and we haven't measured it. `Training with
-# differential privacy <https://arxiv.org/abs/1607.00133>`__ clips in the same way, and then adds
-# noise.
+# If every label pulled equally hard, the wrong ones would have the share of the total length that
+# the last line shows. Clipping limits what any single example can do to the weights. To train with
+# clipping, clip in every step, and step against the mean of the clipped gradients. We haven't
+# measured how much that improves the fit. `Training with differential privacy
+# <https://arxiv.org/abs/1607.00133>`__ clips in the same way, and then adds noise.
 #
 # What do they cost?
 # ------------------
-# Now a thousand examples have 64 features each. We find their gradients in three ways: by a loop in
-# Python that calls a compiled gradient for each example, by mapping it, and by a formula that we
-# derived and batched by hand. The derivative of the loss with respect to the score is the score's
+# They cost memory, because the gradients of a thousand examples take a thousand times the space of
+# their mean. And time? Now a thousand examples have 64 features each. We find their gradients by a
+# Python loop that calls a compiled gradient for each example, by ``vmap`` of that gradient, and by
+# a formula derived and batched by hand. The derivative of the loss with respect to the score is the score's
 # sigmoid minus the label, and that of the score with respect to the weights is the features, so the
 # chain rule multiplies the two:
 Source(batching.logistic_gradients)
@@ -166,8 +169,8 @@ gradients_by_hand = gradients.speedup(
 )
 
 # %%
-# ``vmap`` of ``grad`` was :measured:`gradients_by_hand than the formula`. Weigh that against the
-# work: when the loss changes, somebody has to derive the formula again.
+# ``vmap`` of ``grad`` was :measured:`gradients_by_hand than the formula`, which has to be derived
+# again whenever the loss changes.
 #
 # Takeaway
 # --------
@@ -175,8 +178,9 @@ to_loop = mapping_pays.estimate
 
 # %%
 # ``vmap`` of ``grad`` gives each example a gradient of its own. If you suspect that some of your
-# data are wrong, look first at the examples with the longest gradients: on this page, of the
-# :measured:`wrong` longest, :measured:`longest` belonged to wrong labels.
+# data are wrong, look first at the examples with the longest gradients: on this page, where the
+# clouds hardly overlap, :measured:`longest` of the :measured:`wrong` longest belonged to wrong
+# labels.
 #
 # For a thousand examples, mapping was :measured:`to_loop than a loop of compiled calls`, and
 # :measured:`gradients_by_hand than a formula derived by hand for the whole batch`.

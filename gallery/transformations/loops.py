@@ -21,7 +21,10 @@ Source(pendulum.step)
 
 # %%
 # Four loops can take many such steps. Python's loop and ``fori_loop`` count, ``scan`` takes a
-# length, and ``while_loop`` goes on for as long as its condition holds:
+# length, and ``while_loop`` goes on for as long as its condition holds. If you give ``fori_loop`` a
+# plain number of steps, `it becomes a scan
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__, so don't expect these two
+# to differ:
 four = (
     pendulum.in_python,
     pendulum.in_fori_loop,
@@ -51,9 +54,21 @@ for name, loop in experiments.WAYS.items():
 
 
 # %%
-# :func:`~jax.lax.scan` can do more than JAX's other loops: it collects in an array whatever a step
-# returns besides the state. Here it collects the angles of five pendulums, for twelve units of
-# time:
+# :func:`~jax.lax.scan` also does what the other loops don't: it can read one element of an array in
+# each step, and it collects in an array whatever a step returns besides the state. Here it reads
+# numbers, and collects their running sums:
+def add(total, number):
+    total = total + number
+    return total, total
+
+
+total, sums = jax.lax.scan(add, 0.0, jnp.arange(1.0, 6.0))
+print(sums)
+
+
+# %%
+# A pendulum has nothing to read, so its scan takes a length instead of an array. It collects the
+# angles of five pendulums:
 def swing(state, _):
     state = pendulum.step(state)
     return state, state[0]
@@ -66,7 +81,7 @@ print("angles:", course.shape)
 import matplotlib.pyplot as plt
 
 plt.plot(pendulum.STEP * np.arange(1200), course)
-plt.title("The higher the start, the longer a swing")
+plt.title("The higher the start, the longer the period")
 plt.xlabel("time")
 _ = plt.ylabel("angle in radians")
 
@@ -90,8 +105,8 @@ jax.effects_barrier()
 
 # %%
 # JAX traces a body even outside of ``jit``. Python's ``print`` runs during that trace, as an
-# ``append`` to a list would, while :func:`jax.debug.print` becomes part of the program. Nor can
-# Python decide when to stop, because there is no number to look at while tracing:
+# ``append`` to a list would, while :func:`jax.debug.print` becomes part of the program. Python can't
+# decide when to stop, either, because there is no number to look at while tracing:
 
 
 @jax.jit
@@ -149,8 +164,9 @@ for steps in (10, 100):
 
 # %%
 # The unrolled program has the same operations again for each step, and the scan is one operation,
-# whatever its length. During the first call, JAX and XLA have to trace, `lower and compile
-# <https://docs.jax.dev/en/latest/201/aot.html>`__ every one of these operations.
+# whatever its length. The first call has to trace, `lower and compile
+# <https://docs.jax.dev/en/latest/201/aot.html>`__ each of them, so the more there are, the longer it
+# takes.
 #
 # :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
 # something in between: a loop with several steps in its body. How long does the first call take if
@@ -234,62 +250,23 @@ at_most_in_full = str(unrolled_at_most)
 # %%
 # At a hundred steps, the unrolled program was :measured:`unrolled than the scan`, and a scan with
 # ten steps in its body was :measured:`some_unrolled than a plain scan`. At :measured:`longest`
-# steps, the unrolled program was :measured:`at_most_in_full`. Two things besides the counting can
-# make a difference.
+# steps, the unrolled program was :measured:`at_most_in_full`.
 #
-# One is how many kernels have to be started. XLA merges operations into *fusions*, each of which
-# :doc:`becomes a kernel </tutorials/transformations/jit>`. On a CPU, XLA can also compile a whole
-# loop, its counter included, into a single kernel, if `a round touches little memory
-# <https://github.com/openxla/xla/blob/main/xla/service/cpu/small_while_loop_hoisting_pass.h>`__, by
-# default less than a kilobyte. The program marks such a loop as a small call:
-def compiled(loop, steps):
-    return jax.jit(partial(loop, steps=steps)).lower(start).compile()
-
-
-for name, loop in experiments.WAYS.items():
-    program = compiled(loop, 100).as_text()
-    whole = "in one kernel" if "small_call" in program else ""
-    print(f"{name:16} {program.count(' fusion('):3} fusions {whole}")
-
-# %%
-# The other is where the program runs. On a CPU, :doc:`small computations run inside the call
-# </tutorials/transformations/asynchronous_dispatch>`, and larger ones are handed over to another
-# thread, which takes time. In XLA's source, we found the border at a thousand floating-point
-# operations. And XLA counts the body of a loop once, however often it runs:
+# On a CPU, part of such a difference is where the program runs. :doc:`Small computations run inside
+# the call </tutorials/transformations/asynchronous_dispatch>`, and those in which XLA counts a
+# thousand floating-point operations are handed over to another thread, which takes time. XLA counts
+# the body of a loop once, however often it runs, so a scan stays small:
 for name in (PYTHON, SCAN):
     for steps in (100, longest):
-        cost = compiled(experiments.WAYS[name], steps).cost_analysis()
+        loop = jax.jit(partial(experiments.WAYS[name], steps=steps))
+        cost = loop.lower(start).compile().cost_analysis()
         print(f"{name:11} {steps:5,} steps: {cost['flops']:6,.0f} flops")
 
 # %%
-extra_s, most_extra_s = (
-    plain.only(PYTHON, steps=steps).time.value
-    - plain.only(SCAN, steps=steps).time.value
-    for steps in (100, longest)
-)
-by_kernels_s = abs(extra_s) * longest / 100
-matters_more = (
-    "the hand-over" if by_kernels_s < most_extra_s / 2 else "the kernels"
-)
-extra, most_extra = (
-    f"{1e6 * abs(s):.2g} µs" for s in (extra_s, most_extra_s)
-)
-
-
-# %%
-# To a CPU, then, this scan is a small computation at any length, while the unrolled loop grows
-# until it is handed over.
-#
-# Which matters more, the kernels or the hand-over? At a hundred steps, where a CPU runs both
-# programs inside the call, their times differ by :measured:`extra`. More steps need more kernels in
-# proportion, and if nothing else mattered, the times would also differ in proportion. At
-# :measured:`longest` steps, they differ by :measured:`most_extra`, so here,
-# :measured:`matters_more` mattered more.
-#
-# How kernels are started is up to XLA, and XLA changes with each release. In 2024, JAX 0.4.32 gave
-# CPUs `a new runtime <https://github.com/jax-ml/jax/issues/26145>`__, and programs of many small
-# kernels took longer. :doc:`/releases/topics/loops` shows what became of this scan, and of eleven
-# other loops, from release to release.
+# How loops are compiled changes with each release. In 2024, JAX 0.4.32 gave CPUs `a new runtime
+# <https://github.com/jax-ml/jax/issues/26145>`__, and programs of many small kernels took longer.
+# :doc:`/releases/topics/loops` shows how a scan of a thousand small steps, and eleven related
+# programs, fared from release to release.
 #
 # A gradient needs to know how many steps
 # ---------------------------------------
@@ -310,8 +287,7 @@ for loop in four:
 # The backward pass
 # `needs values from each step <https://docs.jax.dev/en/latest/201/control-flow.html#while-loop>`__
 # of the forward pass, and XLA has to know beforehand how much memory they will take. ``scan`` knows
-# its length. So does ``fori_loop`` if its number of steps isn't traced, and it then
-# `becomes a scan <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__. To
+# its length, and so does a ``fori_loop`` that becomes a scan. To
 # differentiate forwards, JAX needs no values from earlier steps, which is why :func:`jax.jvp` works
 # for ``while_loop`` as well:
 _, slope = jax.jvp(
@@ -348,28 +324,21 @@ first_gradient, first_gradient_scan = (
 
 # %%
 slopes = partial(pendulum.slopes, pendulum.in_python)
-gradient_flops = int(compiled(slopes, 100).cost_analysis()["flops"])
+program = jax.jit(partial(slopes, steps=100)).lower(start).compile()
+gradient_flops = int(program.cost_analysis()["flops"])
 
 # %%
 # At a hundred steps, the gradient of the scan was :measured:`backwards than the scan alone`, and
-# at :measured:`most_steps` steps :measured:`backwards_at_most than the scan`. The longer the loop,
-# the more of the difference you see, because both times include the price of a call.
+# at :measured:`most_steps` steps :measured:`backwards_at_most than the scan`. Each of these times
+# includes the price of a call, which hides much of the difference in a short loop.
 #
 # With Python's loop, the gradient of a hundred steps was
 # :measured:`unrolled_gradient than with a scan`. XLA counts :measured:`gradient_flops`
-# floating-point operations in that unrolled gradient, and on a CPU, it hands over any program that
-# has more than a thousand. The first call of the unrolled gradient took
+# floating-point operations in that unrolled gradient. On a CPU, any program with more than a
+# thousand is handed over, and waking the other thread takes time. The first call of the unrolled gradient took
 # :measured:`first_gradient`, and that of the scan's gradient :measured:`first_gradient_scan`. So
 # before you unroll a loop that you differentiate, compare first calls, too.
 #
-# Steps that can be grouped need no loop
-# --------------------------------------
-# A step of a pendulum needs the state that the last one left. A running product can be grouped:
-# multiply all neighbours at once, then pairs of pairs, and so on.
-# :func:`jax.lax.associative_scan` does that without a loop:
-jax.lax.associative_scan(jnp.multiply, jnp.arange(1.0, 6.0))
-
-# %%
 # Takeaway
 # --------
 first_python = hundred.only(PYTHON).first_call
@@ -387,7 +356,8 @@ unrolled, some_unrolled = (
 # Measure before you unroll. The first call of a hundred steps took :measured:`first_python` with
 # Python's loop and :measured:`first_scan` with a scan. In later calls, a hundred unrolled steps
 # were :measured:`unrolled than the scan`, and :measured:`longest` unrolled steps were
-# :measured:`unrolled_at_most than the scan`.
+# :measured:`unrolled_at_most than the scan`. On a CPU, these times depend on whether the program is
+# small enough to run inside the call.
 #
 # Next: what becomes of loops and branches
 # :doc:`when a batch goes through them at once </tutorials/transformations/mapped_loops>`.
