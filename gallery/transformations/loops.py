@@ -262,6 +262,7 @@ for name in (PYTHON, SCAN):
         cost = loop.lower(start).compile().cost_analysis()
         print(f"{name:11} {steps:5,} steps: {cost['flops']:6,.0f} flops")
 
+
 # %%
 # How loops are compiled changes with each release. In 2024, JAX 0.4.32 gave CPUs `a new runtime
 # <https://github.com/jax-ml/jax/issues/26145>`__, and programs of many small kernels took longer.
