@@ -42,7 +42,6 @@ LONGER = {
     "asynchronous_dispatch": 17,
     "convergence": 13,
     "geometry": 16,
-    "grad": 13,
     "memory": 14,
     "messages": 14,
     "mnist": 15,

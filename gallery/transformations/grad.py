@@ -3,8 +3,8 @@ What does grad compute?
 =======================
 
 :func:`jax.grad` takes a function and returns a function that computes its derivative. How does it
-get there, and how far can you trust the result? This page looks at the operations behind a
-gradient, checks them against the textbook, and shows where the chain rule lets you down.
+get there, and how far can you trust the result? This page shows the operations behind a gradient,
+compares the result with a derivative worked out by hand, and shows where gradients go wrong.
 """
 
 # %%
@@ -58,8 +58,7 @@ jax.make_jaxpr(jax.grad(wave))(3.0)
 
 # %%
 # Each of the three terms brings its derivative: ``sin a`` brings ``cos a``, ``mul 0.2 a`` brings
-# 0.2, and ``cos f`` brings ``sin f``, which is then negated and multiplied by the 2 inside the
-# cosine. The two lines with ``add_any`` add up the three derivatives. The record also computes the
+# 0.2, and ``cos f`` brings ``sin f``, which is multiplied by -1 and by the 2 inside the cosine. The two lines with ``add_any`` add up the three derivatives. The record also computes the
 # value of ``wave``, and then drops it, in the line that begins with an underscore. Often you want
 # the value as well, to see whether an optimiser makes progress, and :func:`jax.value_and_grad`
 # gives you both. Ask for them together, because a compiled program then computes only once what
@@ -72,40 +71,45 @@ print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 # A gradient has the form of its argument
 # ---------------------------------------
 # A model has more than one parameter. By default, ``grad`` differentiates with respect to the first
-# argument, and ``argnums`` names others:
-def squared_error(slope, offset, x, y):
-    return (slope * x + offset - y) ** 2
+# argument, and ``argnums`` names others. The gradient with respect to an array is an array of the
+# same shape:
+def squared_error(weights, offset, inputs, target):
+    return (jnp.dot(weights, inputs) + offset - target) ** 2
 
 
-jax.grad(squared_error, argnums=(0, 1))(2.0, 1.0, 3.0, 5.0)
+weights, inputs = jnp.array([2.0, 1.0]), jnp.array([3.0, -1.0])
+jax.grad(squared_error, argnums=(0, 1))(weights, 1.0, inputs, 5.0)
 
 
 # %%
 # Parameters that belong together are better kept in one argument. It can be a dictionary, a list,
 # or any nest of those (JAX calls it a *pytree*), and its gradient has the same form:
-def error_of(params, x, y):
-    return squared_error(params["slope"], params["offset"], x, y)
+def error_of(params, inputs, target):
+    weights, offset = params["weights"], params["offset"]
+    return squared_error(weights, offset, inputs, target)
 
 
-params = {"slope": 2.0, "offset": 1.0}
-jax.grad(error_of)(params, 3.0, 5.0)
+params = {"weights": weights, "offset": 1.0}
+jax.grad(error_of)(params, inputs, 5.0)
 
 
 # %%
 # A loss often has something else to report, such as the prediction behind it. Return it beside the
 # loss and say ``has_aux=True``, and it comes back beside the gradient:
-def error_and_prediction(params, x, y):
-    prediction = params["slope"] * x + params["offset"]
-    return (prediction - y) ** 2, prediction
+def error_and_prediction(params, inputs, target):
+    prediction = jnp.dot(params["weights"], inputs) + params["offset"]
+    return (prediction - target) ** 2, prediction
 
 
-jax.grad(error_and_prediction, has_aux=True)(params, 3.0, 5.0)
+jax.grad(error_and_prediction, has_aux=True)(params, inputs, 5.0)
 
 # %%
 # Forwards or backwards
 # ---------------------
 # ``grad`` goes backwards, from one result to all of its inputs. That is why one backward pass is
-# enough for a loss, however many parameters it has. :func:`jax.jvp` goes forwards, from one
+# enough for a loss, however many parameters it has. Its price is :doc:`memory
+# </tutorials/performance/memory>`, because intermediate results have to be kept until the way back
+# needs them. :func:`jax.jvp` goes forwards, from one
 # direction in the inputs to all results, which suits a function with few inputs and many results.
 # Give ``jvp`` a point and a direction, and it returns the value and the slope along that direction:
 jax.jvp(wave, (3.0,), (1.0,))
@@ -122,8 +126,7 @@ backwards(jnp.ones(3))
 # %%
 # For all second derivatives, :func:`jax.hessian` applies forward differentiation to the backward
 # pass. Use it for few parameters, because a thousand have a million second derivatives:
-second = jax.hessian(squared_error, argnums=(0, 1))(2.0, 1.0, 3.0, 5.0)
-jax.tree.map(float, second)
+jax.hessian(squared_error)(weights, 1.0, inputs, 5.0)
 
 # %%
 # For slopes at many points, map grad over them
@@ -139,7 +142,6 @@ except TypeError as error:
 # %%
 # So differentiate the function of one number, and let :func:`jax.vmap` map it over the points:
 slopes = jax.vmap(jax.grad(wave))(x)
-print(slopes)
 
 # %%
 # Draw these slopes as short tangents. They should touch the curve without crossing it, except at
@@ -164,12 +166,8 @@ figures.label_ends(plt.gca())
 # %%
 # Small steps lose digits, and grad takes none
 # --------------------------------------------
-# How far can you trust all this? The classic check of a derivative takes a small step and looks at
-# what changes. You can step forwards only, or both ways:
-def forward_difference(function, x, step):
-    return (function(x + step) - function(x)) / step
-
-
+# How far can you trust all this? The classic check of a derivative takes a small step in both
+# directions and looks at what changes:
 def central_difference(function, x, step):
     return (function(x + step) - function(x - step)) / (2 * step)
 
@@ -177,26 +175,23 @@ def central_difference(function, x, step):
 # %%
 # How small should the step be? If the step is too long, it misses how the curve bends. If it is too
 # short, you subtract two nearly equal numbers, and dividing by the tiny step magnifies their
-# rounding error. Somewhere in between there should be a best step. To find it, try powers of two,
-# because they can be added to 3 without rounding, as long as they aren't too small:
+# rounding error. Somewhere in between there should be a best step. Let us look for it among powers
+# of two, at the point 3:
 steps = 2.0 ** -np.arange(1, 46)
 
 
-def differences(method, dtype):
+def differences(dtype):
     """Return slopes of wave at 3 by differences, computing in a type."""
-    at = jnp.asarray(3.0, dtype)
-    return np.asarray(method(wave, at, jnp.asarray(steps, dtype)), float)
+    at, by = jnp.asarray(3.0, dtype), jnp.asarray(steps, dtype)
+    return np.asarray(central_difference(wave, at, by), float)
 
 
 # %%
 # The slope that ``grad`` finds in 64 bits is what we compare the differences with:
 with jax.enable_x64(True):
     by_grad = float(jax.grad(wave)(3.0))
-    found = {
-        "central, 64 bits": differences(central_difference, jnp.float64),
-        "forward, 64 bits": differences(forward_difference, jnp.float64),
-    }
-found["central, 32 bits"] = differences(central_difference, jnp.float32)
+    found = {"64 bits": differences(jnp.float64)}
+found["32 bits"] = differences(jnp.float32)
 errors = {name: abs(slopes - by_grad) for name, slopes in found.items()}
 
 # %%
@@ -206,29 +201,22 @@ for name, off in errors.items():
     plt.loglog(steps[best], off[best], "o", color=line.get_color())
 plt.xlabel("step")
 plt.ylabel("distance from grad\n(lower is better)")
-in_64, in_32 = (
-    f"{errors[f'central, {bits} bits'].min():.0e}" for bits in (64, 32)
-)
+in_64, in_32 = (f"{off.min():.0e}" for off in errors.values())
 finding = f"At best, a difference is off by {in_64} in 64 bits, {in_32} in 32"
 subject = "Best steps marked: rounding to the left, truncation to the right"
 figures.headline(plt.gcf(), finding, subject)
 figures.label_ends(plt.gca())
 
 # %%
-# Each line is a V, except that the one in 32 bits levels off where the step is too short to change
-# 3. To the right of the best step, what counts is how ``wave`` bends: the error of a forward
-# difference grows with the step, and that of a central one with its square. To the left, rounding
-# takes over. So even the best step costs digits, and because there are few to spare in 32 bits,
-# gradients are checked in 64. A rule of thumb for the central step is the cube root of *machine
-# epsilon*, the gap between 1 and the next number. Compare it with the best step:
-central = errors["central, 64 bits"]
-best_step = f"{steps[central.argmin()]:.1e}"
-best_error = f"{central.min():.1e}"
-best_error_32 = f"{errors['central, 32 bits'].min():.1e}"
-print(f"64 bits: best step {best_step}, error {best_error}")
-print(f"32 bits: error at best {best_error_32}")
-rule_of_thumb = f"{np.cbrt(np.finfo(float).eps):.1e}"
-print(f"cube root of the gap after 1 in 64 bits: {rule_of_thumb}")
+# Each line is a V. (The one in 32 bits goes flat on the left, because steps that short don't change
+# 3, and the difference is zero.) To the right of the best step, what counts is how ``wave`` bends,
+# and the error grows with the square of the step. To the left, rounding takes over. So even the
+# best step costs digits, and because there are few to spare in 32 bits, gradients are checked in
+# 64. A rule of thumb for the step is the cube root of *machine epsilon*, the gap between 1 and the
+# next number. Compare it with the best step:
+best_step = steps[errors["64 bits"].argmin()]
+rule = np.cbrt(np.finfo(float).eps)
+print(f"best step {best_step:.1e}, rule of thumb {rule:.1e}")
 
 # %%
 # ``grad`` takes no step, so it pays no such price. Compare both with the derivative worked out by
@@ -238,17 +226,25 @@ from jaxcap.kernels.autodiff import wave_derivative
 with jax.enable_x64(True):
     x64 = jnp.linspace(0.0, 4 * jnp.pi, 20)
     exact = wave_derivative(x64)
-    stepped = central_difference(wave, x64, 2.0**-17)
+    stepped = central_difference(wave, x64, rule)
     by_grad = jax.vmap(jax.grad(wave))(x64)
-    print(f"differences {abs(stepped - exact).max():.1e}")
-    print(f"grad        {abs(by_grad - exact).max():.1e}")
+    off_by_steps = f"{abs(stepped - exact).max():.0e}"
+    off_by_grad = f"{abs(by_grad - exact).max():.0e}"
+print("differences", off_by_steps, "grad", off_by_grad)
 
 # %%
-# For a function of many numbers, JAX brings
-# `a checker <https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html>`__ that
-# steps in a random direction. JAX's
-# `cookbook <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ shows other kinds
-# of derivatives, such as whole Jacobians.
+# You needn't write that check yourself. `JAX's checker
+# <https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html>`__ steps in a random
+# direction, so that it can take functions of many numbers, and raises an error if the slopes
+# disagree:
+from jax.test_util import check_grads
+
+with jax.enable_x64(True):
+    check_grads(error_of, (params, inputs, 5.0), order=1)
+
+# %%
+# JAX's `cookbook <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ shows other
+# kinds of derivatives, such as whole Jacobians.
 #
 # At a kink, grad has to choose
 # -----------------------------
@@ -271,20 +267,15 @@ for name, (function, place) in kinks.items():
 # number doesn't move with x, so JAX says 0 wherever you ask, even at a jump, and a model can't
 # learn through it.
 #
-# If a rule doesn't suit you, change it. :func:`jax.lax.stop_gradient` makes ``grad`` treat a part
-# of a formula as a constant, and :func:`jax.custom_jvp` lets you write the rule yourself. Both of
-# these functions round, and pretend to ``grad`` that they don't:
-def rounded(x):
-    return x + jax.lax.stop_gradient(jnp.round(x) - x)
-
-
+# If a rule doesn't suit you, change it. :func:`jax.custom_jvp` lets you write the rule yourself. This
+# function rounds, and pretends to ``grad`` that it doesn't:
 @jax.custom_jvp
-def rounded_by_rule(x):
+def rounded(x):
     return jnp.round(x)
 
 
-rounded_by_rule.defjvps(lambda tangent, answer, x: tangent)
-print(jax.grad(rounded)(0.5), jax.grad(rounded_by_rule)(0.5))
+rounded.defjvps(lambda tangent, answer, x: tangent)
+print(jax.grad(rounded)(0.5))
 
 # %%
 # ``custom_jvp`` has a sibling, :func:`jax.custom_vjp`, which takes a rule for the way back. `JAX's
@@ -316,34 +307,44 @@ def safe_root_or_zero(x):
 
 print("slope", jax.grad(safe_root_or_zero)(0.0))
 
+# %%
+# Lengths and distances are square roots, so such a NaN turns up in practice, for example in the
+# gradient of the distance of a point from itself. An overflow has the same effect: at -100,
+# ``exp(-x)`` is infinite, so the slope of ``1 / (1 + exp(-x))`` is zero times infinity again.
+# (:func:`jax.nn.sigmoid` has a rule of its own against that.) `JAX's FAQ
+# <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__ has more on
+# NaN and ``where``. To find out where a NaN comes from, let JAX stop at the first operation that
+# makes one:
+try:
+    with jax.debug_nans(True):
+        jax.grad(root_or_zero)(0.0)
+except FloatingPointError as error:
+    print(str(error).splitlines()[0])
 
 # %%
-# A value that overflows on the way does the same: the slope of ``1 / (1 + jnp.exp(-x))`` at -100 is
-# NaN, because the exponential is infinite. :func:`jax.nn.sigmoid` has a rule of its own against
-# that.
-#
-# Lengths and distances are square roots, so such a NaN turns up in practice, for example in the
-# gradient of the distance of a point from itself. JAX's documentation `explains it as well
-# <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__. To find out
-# where a NaN comes from, set ``jax_debug_nans`` to true.
-#
-# Where nearly equal terms cancel, the slope isn't NaN, but wrong. Here is one function, written in
-# two ways. Only the second slope is right, because the first is a difference of two numbers that
-# agree in nearly all of their digits:
+# A slope can be wrong without being NaN
+# --------------------------------------
+# Here is one function, written in two ways. Only the second slope is right, because the first is a
+# difference of two numbers that agree in nearly all of their digits:
 print(jax.grad(lambda x: jnp.sqrt(x + 1) - jnp.sqrt(x))(1e7))
 print(jax.grad(lambda x: 1 / (jnp.sqrt(x + 1) + jnp.sqrt(x)))(1e7))
 
 # %%
 # Takeaway
 # --------
+rule_of_thumb = f"{rule:.1e}"
+best_error_32 = f"{errors['32 bits'].min():.1e}"
+
+# %%
 # ``grad`` applies the chain rule to the operations that your function performs, so it adds no error
 # of its own but rounding. Three things can spoil a gradient: an operation that isn't smooth, as at
 # a kink, a jump or an infinite slope; an intermediate result that overflows; and nearly equal terms
 # that cancel.
 #
-# To check a gradient, use central differences in 64 bits, with a step near the cube root of machine
-# epsilon: about :measured:`rule_of_thumb` for x near 1. On this page, with the best step for each
-# type, the error was :measured:`best_error` in 64 bits, and :measured:`best_error_32` in 32.
+# To check a gradient, call ``check_grads``, or use central differences in 64 bits, with a step near
+# the cube root of machine epsilon: about :measured:`rule_of_thumb` for x near 1. On this page, such
+# differences were off by up to :measured:`off_by_steps`, and ``grad`` by :measured:`off_by_grad`. In
+# 32 bits, even the best step was off by :measured:`best_error_32`.
 #
 # Practise in :doc:`exercise 5 </exercises/5_gradient>`. Next:
 # :doc:`what vmap replaces </tutorials/transformations/vmap>`.

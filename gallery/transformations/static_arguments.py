@@ -7,7 +7,8 @@ which branch is taken, how large an array is. If Python code depends on such an 
 to know it while JAX traces the function. This page shows the errors that you get, and two ways out.
 You can make the argument *static*: then Python knows its value, but JAX compiles again for each new
 one. Or you can leave the argument *traced*, and move the loop or the branch into the compiled
-program, which works for everything but shapes, axes and the like.
+program, which works for everything except what fixes the program's shapes, such as a length or an
+axis.
 """
 
 
@@ -65,45 +66,10 @@ except TypeError as error:
     say(error)
     print(str(error).splitlines()[1])
 
-
-# %%
-# A branch needs a value, too
-# ---------------------------
-# Which branch should ``if`` take, when the number isn't known yet?
-def leaky(x):
-    if x > 0:
-        return x
-    return 0.01 * x
-
-
-try:
-    jax.jit(leaky)(-2.0)
-except jax.errors.TracerBoolConversionError as error:
-    say(error)
-
-
-# %%
-# There are two ways to put the choice into the program itself. :func:`jax.numpy.where` computes
-# both sides and picks one, number by number. :func:`jax.lax.cond` picks one of two functions and
-# runs only that one (unless ``vmap`` maps the condition), which is worth its longer form when the
-# branches are expensive:
-@jax.jit
-def leaky_where(x):
-    return jnp.where(x > 0, x, 0.01 * x)
-
-
-@jax.jit
-def leaky_cond(x):
-    return jax.lax.cond(x > 0, lambda x: x, lambda x: 0.01 * x, x)
-
-
-print(leaky_where(-2.0), leaky_cond(-2.0))
-
 # %%
 # A static argument keeps its value
 # ---------------------------------
-# ``where`` and ``cond`` can't choose a shape. Shapes need another remedy, which helps our loop as
-# well. The message about shapes hints at that remedy: make the argument *static*. JAX doesn't
+# The message about shapes hints at a remedy: make the argument *static*. JAX doesn't
 # replace a static argument with a tracer, so the function sees its value while it is traced. You
 # name the argument by its position or, more safely, by its name:
 jax.jit(empty_loop, static_argnums=1)(14, 1_000_000)
@@ -119,8 +85,8 @@ jax.jit(fives, static_argnames="columns")(columns=5)
 # %%
 # The price: every new value compiles
 # -----------------------------------
-# A program that was traced with one static value is good for that value only. How can you tell when
-# JAX compiles again? Your Python code runs while JAX traces it, and never when the compiled program
+# A program that was traced with one static value is good for that value only, so JAX keeps one for
+# each combination of static values, shapes and dtypes. How can you tell when it compiles again? Your Python code runs while JAX traces it, and never when the compiled program
 # runs. So a function that counts its own runs counts traces, and here each trace is followed by a
 # compilation:
 from functools import wraps
@@ -156,8 +122,9 @@ for num_loops in (1_000_000, 1_000_000, 999_999, 1_000_000):
 # far as JAX knows is a different program. The fourth went back to the first value, and JAX still
 # had its program, because it keeps one for each value.
 #
-# Where is the loop when the second call runs? It is over: Python counted to a million during
-# tracing, and because counting left nothing to record, the program just returns its argument.
+# The loop isn't in any of these programs. Python counted to a million while JAX traced, which took
+# part of the time that the clock shows. Counting left nothing to record, so the program just
+# returns its argument.
 #
 # Static arguments must be hashable
 # ---------------------------------
@@ -243,11 +210,46 @@ as_argument = jax.jit(jnp.multiply).lower(2.0, million)
 for name, program in (("constant", as_constant), ("argument", as_argument)):
     print(f"{name}: {len(program.as_text()):9,} characters")
 
+
 # %%
 # All of the million numbers are in the first program, where they take memory and the compiler has
 # to read them. And if ``million`` later becomes the name of another array, the program keeps the
 # old one. So close over settings and small tables, and pass large arrays as arguments.
 #
+# A branch can stay in the program
+# --------------------------------
+# Now for arguments that needn't be static. Which branch should ``if`` take, when the number isn't
+# known yet?
+def leaky(x):
+    if x > 0:
+        return x
+    return 0.01 * x
+
+
+try:
+    jax.jit(leaky)(-2.0)
+except jax.errors.TracerBoolConversionError as error:
+    say(error)
+
+
+# %%
+# You could make ``x`` static, and compile for each number. Put the choice into the program instead.
+# :func:`jax.numpy.where` computes both sides and picks one, number by number.
+# :func:`jax.lax.cond` picks one of two functions and runs only that one (unless ``vmap`` maps the
+# condition), which is worth its longer form when the branches are expensive:
+@jax.jit
+def leaky_where(x):
+    return jnp.where(x > 0, x, 0.01 * x)
+
+
+@jax.jit
+def leaky_cond(x):
+    return jax.lax.cond(x > 0, lambda x: x, lambda x: 0.01 * x, x)
+
+
+print(leaky_where(-2.0), leaky_cond(-2.0))
+
+# %%
 # Unroll a loop, or keep it a loop
 # --------------------------------
 # A loop that does something leaves its operations in the program, as many times as it ran. Take the
@@ -265,8 +267,8 @@ jax.make_jaxpr(cosines_unrolled, static_argnums=1)(x, 4)
 
 
 # %%
-# Four steps became four lines, so a million steps would be a million lines to trace, optimise and
-# translate. The alternative is a loop that runs on the device. :func:`jax.lax.fori_loop` takes the
+# Four steps became four lines; a million steps would be a million lines to trace and compile. The
+# alternative is to put the loop itself into the program. :func:`jax.lax.fori_loop` takes the
 # function that does one step, and if the number of steps is traced, the program compares it with a
 # counter:
 def cosines(x, steps):
@@ -289,8 +291,8 @@ float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
 
 # %%
 # What does each kind of loop cost? An unrolled program grows with every step, so its first call
-# should take longer and longer, while that of ``fori_loop`` shouldn't. Several fresh processes
-# measure both for more and more steps:
+# should take longer and longer, while that of ``fori_loop`` shouldn't. Here are both, measured in
+# several fresh processes:
 from jaxcap.experiments import static_arguments as experiments
 from jaxcap.report import figures
 
@@ -316,21 +318,9 @@ new_in_calls = int(float(f"{ratio:.1e}"))  # no more than two digits are known
 
 # %%
 # With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
-# :measured:`first_rolled` with ``fori_loop``. Every new static value compiles: even for a loop of
-# one step, the first call took as long as :measured:`new_in_calls` later ones.
-#
-# Later calls are harder to guess. The compiler sees all steps of the unrolled program at once, and
-# there is no loop left to run:
-_ = figures.scaling(
-    results,
-    x="steps",
-    over=experiments.ROLLED,
-    title="What later calls take",
-)
-
-# %%
-# Unrolling pays only if later calls are faster by enough to make up for the slow first one, and if
-# the number of steps rarely changes. Is that so here, with the most steps?
+# :measured:`first_rolled` with ``fori_loop``. Unrolling pays only if later calls are faster by enough
+# to make up for that, and if the number of steps rarely changes. Is that so here, with the most
+# steps?
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 unrolling_pays = claim(
@@ -343,14 +333,10 @@ later_unrolled = unrolling_pays.estimate
 unrolling_pays
 
 # %%
-# Unrolled, a later call was :measured:`later_unrolled than with fori_loop`. Either way, the cosines
-# have to be computed. Unrolling can save only the rest of a step: counting, starting a kernel, and
-# moving a thousand numbers through memory.
-#
-# But speed isn't the only reason for a static number of steps. To go backwards through a loop,
-# :func:`jax.grad` needs values from each step, and room for them, so it refuses a ``fori_loop``
-# whose number of steps is traced. :doc:`The page on loops </tutorials/transformations/loops>` shows
-# which loops it takes.
+# Unrolled, a later call was :measured:`later_unrolled than with fori_loop`. :doc:`The page on loops
+# </tutorials/transformations/loops>` looks into such differences. It also shows a reason for a
+# static number of steps: :func:`jax.grad` has to go backwards through the loop, and refuses a
+# ``fori_loop`` whose number of steps is traced.
 #
 # When shapes keep changing, pad to a few
 # ---------------------------------------
@@ -410,13 +396,13 @@ finding = f"{compiled_exact} compilations, or {compiled_padded} if padded"
 figures.headline(figure, finding, "A stream of arrays of many lengths")
 figures.label_ends(axes)
 
-# sphinx_gallery_thumbnail_number = 3
+# sphinx_gallery_thumbnail_number = 2
 
 # %%
 # A line jumps where a new length is compiled. In fresh processes, the first pass through the stream
 # took :measured:`first_exact` with exact lengths, and :measured:`first_padded` padded. Once every
-# length has been seen, there is no compilation left to save, but NumPy still copies each array to
-# pad it:
+# length has been seen, there is no compilation left to save, but each call still pads its array in
+# Python, and its program has more to do:
 stream = measured.select(of=experiments.MEANS)
 first_exact = stream.only(experiments.EXACT).first_call
 first_padded = stream.only(experiments.PADDED).first_call
@@ -441,7 +427,8 @@ padding_costs
 # Often you needn't make an argument static at all. What does it decide?
 #
 # - A shape, an axis, or a method chosen by a string: make it static.
-# - The number of steps: let ``fori_loop`` or ``while_loop`` take it.
+# - The number of steps: let ``fori_loop`` or ``while_loop`` take it, unless ``grad`` has to go
+#   through the loop.
 # - A branch: choose with ``where`` or ``cond``.
 # - The lengths of arrays, if they keep changing: pad them to a few. For twenty arrays, padding took
 #   :measured:`compiled_padded` compilations instead of :measured:`compiled_exact`.
