@@ -3,20 +3,23 @@ What makes a convolution slow?
 ==============================
 
 :doc:`The page before </tutorials/applications/training_speed>` exchanged the convolutions of a
-network for others with the same result, and timed whole training steps. Here we look inside a step.
-Which layer takes the time? What do you gain by writing a convolution as a product of matrices? And
-why can a gradient that is fast on its own be slow in a loop?
+network for others with the same result, and timed whole training steps. Here we look inside a step
+to see which layers take the time. On a CPU, the gradients of convolutions can take a lot of it, and
+far more in a compiled loop. We'll find out why, and try two remedies: writing the convolution as a
+product of matrices, and transposing arrays by hand.
 """
 
 # %%
 # Where does a step's time go?
 # ----------------------------
 # You can save time only where the program spends it, so first find out where that is. We cut a step
-# of the network into its layers. Each layer becomes two programs, one forward and one backward, and
-# the update of the weights is another. We run each program in four ways: with *XLA's* own
-# convolutions, with *patches* (see the next section), with *Winograd's* algorithm (see :doc:`the
-# next page </tutorials/applications/winograd>`), and in *PyTorch*. Where would you expect most of
-# the time to go?
+# of the network into its layers. Each layer becomes two programs, and the update of the weights is
+# another. The *forward* program also stores what the gradient will need, and the *backward* one
+# computes the gradient from that. We run each program in four ways: with *XLA's* own convolutions,
+# with *patches* (see the next section), with *Winograd's* algorithm (see :doc:`the next page
+# </tutorials/applications/winograd>`), and in *PyTorch*. Which layer do you expect to take longest?
+import numpy as np
+
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_changes import PATCHES, STEPS, WINOGRAD
 from jaxcap.experiments.mnist_layers import ALL, BACKWARD, LAYERS
@@ -41,8 +44,6 @@ def spent(way, **part):
 sums = {way: spent(way) for way in ways}
 
 # %%
-import numpy as np
-
 layers = dict.fromkeys(part["layer"] for part in LAYERS.points)
 by_layer_ms = {
     "new weights" if layer == ALL else layer: np.array(
@@ -71,18 +72,6 @@ figures.headline(figure, finding, "Layers, forward and backward")
 _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
-# And here are the two directions of each layer:
-from jaxcap.results.tables import Table
-
-rows = []
-for part in LAYERS.points:
-    times_ms = [f"{spent(way, **part):.2f}" for way in ways]
-    rows.append((f"{part['layer']}, {part['task']}", *times_ms))
-rows.append(("sum", *(f"{sum_ms:.1f}" for sum_ms in sums.values())))
-title = f"Milliseconds for a batch of {batch} images"
-Table(title, ("part of a step", *ways), rows)
-
-# %%
 longest = max(LAYERS.points, key=lambda part: spent("XLA", **part))
 longest_part = f"{longest['layer']}, {longest['task']}"
 its_share = f"{spent('XLA', **longest) / sums['XLA']:.0%}"
@@ -92,16 +81,17 @@ by_pool = f"{saved_ms['pool, dropout']:.1f} ms"
 by_convolutions = f"{saved_ms['conv1'] + saved_ms['conv2']:.1f} ms"
 
 # %%
-# With XLA's own convolutions, the longest part here was :measured:`longest_part`, with
+# With XLA's own convolutions, the program that took longest was :measured:`longest_part`, with
 # :measured:`its_share` of the sum. *Patches* and *Winograd* change more than the convolutions: they
 # also have a pool of their own, which remembers where the largest pixel was, so that its backward
-# pass needn't look for that pixel. Between the sums of XLA and of patches lie
-# :measured:`between_sums`. The layer with the pool accounts for :measured:`by_pool` of these, and
-# the two convolutions for :measured:`by_convolutions`.
+# pass needn't look for that pixel. Of the :measured:`between_sums` between the sums of XLA and of
+# patches, the layer with the pool accounts for :measured:`by_pool`, and the two convolutions for
+# :measured:`by_convolutions`. The other layers are the same program both times, so what is left is
+# noise.
 #
-# The table has no intervals, so the small differences in it mean nothing. And don't expect the sum
-# to be the time of a whole step. A step also fetches its images and computes the loss, and XLA can
-# fuse what belongs to two of its layers.
+# The bars have no intervals, so small differences between them mean nothing. And don't expect their
+# sum to be the time of a whole step. A step also fetches its images and computes the loss, and XLA
+# can fuse what belongs to two of its layers.
 #
 # A convolution as a product of matrices
 # --------------------------------------
@@ -130,13 +120,13 @@ patches_pay
 # %%
 # Is the gradient as fast in a loop?
 # ----------------------------------
-# On a CPU, there is another reason to know about patches. These functions take the gradient of the
-# second convolution with respect to its kernel: the first function for all images at once, and the
-# second for one part of them after another, in a compiled loop. Will they take the same time?
+# These functions take the gradient of the second convolution with respect to its kernel. The first
+# takes it for all images at once, and the second for one part of them after another, in a compiled
+# loop. We'll give the second the same images in two halves. Will that take the same time?
 Source(convolution.kernel_gradient, convolution.kernel_gradients)
 
 # %%
-import time
+import timeit
 from functools import partial
 
 import jax
@@ -144,13 +134,12 @@ import jax.numpy as jnp
 
 
 def milliseconds(function, *args):
-    """Return the shortest of five calls, after one that compiles."""
-    times = []
-    for _ in range(6):
-        start = time.perf_counter()
-        function(*args).block_until_ready()
-        times.append(time.perf_counter() - start)
-    return 1000 * min(times[1:])
+    """Return the shortest of six calls, the first of which compiles."""
+    compiled = jax.jit(function)
+    seconds = timeit.repeat(
+        lambda: compiled(*args).block_until_ready(), number=1, repeat=6
+    )
+    return 1000 * min(seconds)
 
 
 # %%
@@ -159,10 +148,10 @@ halves = images.reshape(2, 4, 26, 26, 32)
 kernel = jnp.ones((3, 3, 32, 64))
 gradient_ms = {}
 for convolve in (convolution.by_xla, convolution.by_patches):
-    gradient = jax.jit(partial(convolution.kernel_gradient, convolve))
-    looped = jax.jit(partial(convolution.kernel_gradients, convolve))
+    gradient = partial(convolution.kernel_gradient, convolve)
+    gradients = partial(convolution.kernel_gradients, convolve)
     at_once = milliseconds(gradient, images, kernel)
-    in_loop = milliseconds(looped, halves, kernel)
+    in_loop = milliseconds(gradients, halves, kernel)
     gradient_ms[convolve.__name__] = at_once, in_loop
     print(f"{convolve.__name__:10} {at_once:4.0f} ms, loop {in_loop:4.0f} ms")
 
@@ -191,25 +180,14 @@ once_in_order, loop_in_order = (
     f"{found.count(FAST)} of {len(found)}" for found in orders.values()
 )
 at_once, in_loop = gradient_ms["by_xla"]
+differs, slow = loop_in_order != once_in_order, in_loop > 3 * at_once
 conclusion = {
     (True, True): "That is why the gradient is slow there",
     (True, False): "Even so, the loop isn't slow here",
     (False, True): "So the loop must be slow for another reason",
     (False, False): "So here, the loop isn't slow either",
-}[loop_in_order != once_in_order, in_loop > 3 * at_once]
+}[differs, slow]
 
-# %%
-outside = "At the top level of a program, XLA reorders a gradient to match"
-as_often = "Here, the loop had that order as often as the other program"
-cause = {
-    (True, True): f"{outside}, but in a loop it doesn't, which is slow",
-    (
-        True,
-        False,
-    ): f"{outside}, but in a loop it doesn't, which wasn't slow here",
-    (False, True): f"{as_often}, so it was slow for another reason",
-    (False, False): f"{as_often}, and wasn't slow",
-}[loop_in_order != once_in_order, in_loop > 3 * at_once]
 
 # %%
 # One convolution of each program is the forward pass. The other computes the gradient. It adds up
@@ -218,9 +196,30 @@ cause = {
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/conv_canonicalization.h>`__ transposes
 # arrays, but only at the top level of a program, not in the body of a loop. At once,
 # :measured:`once_in_order` convolutions have the fast order, and in the loop
-# :measured:`loop_in_order`. :measured:`conclusion`. If a gradient is slow in a loop of yours, look
-# at the orders in its compiled program. Where one isn't ``b01f_01io->b01f``, compute the gradient
-# outside of the loop, or write the convolution with patches, whose gradient is a product.
+# :measured:`loop_in_order`. :measured:`conclusion`.
+#
+# If a gradient is slow in a loop of yours, look at the orders in its compiled program. Where one
+# isn't ``b01f_01io->b01f``, you can transpose by hand. For the gradient with respect to the kernel,
+# images take the place of channels, and channels that of images. The gradient with respect to the
+# output takes the place of the kernel:
+def by_hand(images, kernel):
+    by_output = 2 * convolution.by_xla(images, kernel)
+    swapped = images.transpose(3, 1, 2, 0)
+    window = by_output.transpose(1, 2, 0, 3)
+    return convolution.by_xla(swapped, window).transpose(1, 2, 0, 3)
+
+
+def gradients_by_hand(parts, kernel):
+    return jax.lax.map(lambda part: by_hand(part, kernel), parts)
+
+
+by_hand_ms = f"{milliseconds(gradients_by_hand, halves, kernel):.0f} ms"
+print("by hand, loop:", by_hand_ms)
+
+# %%
+# To make :func:`jax.grad` use such a gradient, give it to a :func:`jax.custom_vjp`. Or leave the
+# order to XLA, and either compute the gradient outside of the loop, or write the convolution with
+# patches, whose gradient is a product.
 #
 # Takeaway
 # --------
@@ -232,16 +231,26 @@ patches_once, patches_loop = (
 )
 
 # %%
+outside = "At the top level of a program, XLA reorders a gradient to match"
+as_often = "Here, the loop had that order as often as the other program"
+cause = {
+    (True, True): f"{outside}, but not in a loop, which makes it slow there",
+    (True, False): f"{outside}, but not in a loop, which cost little here",
+    (False, True): f"{as_often}, so it was slow for another reason",
+    (False, False): f"{as_often}, and wasn't slow",
+}[differs, slow]
+
+# %%
 # On a CPU, XLA's fast code for convolutions accepts only one order of dimensions.
-# :measured:`cause`: the gradient of XLA's own convolution took :measured:`xla_once` for all images
-# at once, and :measured:`xla_loop` in a compiled loop. Written as a product of matrices, for which
-# every device has fast code, the same gradient took :measured:`patches_once` and
-# :measured:`patches_loop`.
+# :measured:`cause`. With XLA's own convolution, the gradient took :measured:`xla_once` for all
+# images at once, and :measured:`xla_loop` in a compiled loop. With arrays transposed by hand, the
+# loop took :measured:`by_hand_ms`. As a product of matrices, the gradient took
+# :measured:`patches_once` at once and :measured:`patches_loop` in the loop.
 #
-# By itself and outside of a loop, the backward pass of the second convolution with patches was
-# :measured:`backward_to_xla than with XLA's own`. Before you rewrite anything, find out where
-# the time goes: with XLA's own convolutions, the longest part was :measured:`longest_part`, with
-# :measured:`its_share` of the sum.
+# On its own and outside of a loop, the backward pass of the second convolution with patches was
+# :measured:`backward_to_xla than with XLA's own`. Before you rewrite anything, find out where the
+# time goes. Of the :measured:`between_sums` between the sums of XLA and of patches, the
+# convolutions account for :measured:`by_convolutions`, and a new pool for :measured:`by_pool`.
 #
 # Next: :doc:`does a convolution need all its multiplications?
 # </tutorials/applications/winograd>`

@@ -2,20 +2,19 @@
 Do half the multiplications take half the time?
 ===============================================
 
-Most of what a network does is to multiply and to add. Shmuel Winograd showed how a convolution can
-do with fewer multiplications, and :doc:`our training </tutorials/applications/training_speed>` on a
-CPU uses his algorithm. How does it work, how exact is it, and how much of what it saves can you see
-on a clock? At the end is a list of what else we tried.
+Most of a network's work is multiplying and adding. Shmuel Winograd showed how to compute a
+convolution with fewer multiplications, and :doc:`our training
+</tutorials/applications/training_speed>` on a CPU uses his algorithm. This page shows how it works,
+how exact it is, and how much of what it saves you can see on a clock.
 """
 
 # %%
 # Six products instead of twelve
 # ------------------------------
 # By the definition of a convolution, four neighbouring outputs of a kernel with three weights take
-# twelve multiplications. Winograd's algorithm makes do with six, and with three small matrices. The
-# first turns six pixels into six numbers, and the second turns the three weights into six. Multiply
-# the six pairs, and the third matrix turns the six products into the four outputs. The matrices
-# are:
+# twelve multiplications. Winograd's algorithm makes do with six, with the help of three small
+# matrices. The first turns six pixels into six numbers, and the second turns the three weights into
+# six. Multiply the six pairs, and the third matrix turns the products into the four outputs:
 from jaxcap.kernels import convolution
 
 for name in ("OF_IMAGE", "OF_KERNEL", "OF_PRODUCT"):
@@ -36,13 +35,12 @@ print(
 
 # %%
 # For four outputs, that saves nothing, because the small matrices cost more than six
-# multiplications. It can pay in a layer, where their work is shared. In the second convolution of
-# our network, we apply the algorithm to the rows of the images. In the example, six pixels and
-# three weights were numbers. Here, each of the six pixels becomes *a row of pixels with all their
-# channels*, and each of the three weights *a row of the kernel, used as a matrix*. Rows are
-# transformed once for all features, and weights once for all images. Six rows are a *tile*, which
-# gives four rows of output. ``tensordot`` multiplies the small matrix by what lies along the first
-# axis, and the comments are shapes.
+# multiplications. It can pay in a layer, where their work is shared: rows are transformed once for
+# all features, and weights once for all images. In the second convolution of our network, we apply
+# the algorithm to the rows of the images. Each of the six pixels becomes *a row of pixels with all
+# their channels*, and each of the three weights *a row of the kernel, used as a matrix*. Six rows
+# are a *tile*, which gives four rows of output. ``tensordot`` multiplies the small matrix by what
+# lies along the first axis, and the comments are shapes.
 def by_tiles(images, kernel):
     n, height, width, _ = images.shape  # height: 4 * tiles + 2
     tiles, columns, features = height // 4, width - 2, kernel.shape[-1]
@@ -66,8 +64,8 @@ def by_tiles(images, kernel):
 #
 # How exact is it?
 # ----------------
-# The constants of the small matrices have a price, because they magnify rounding errors. Compare
-# each way to convolve with 64-bit numbers:
+# The constants in the small matrices magnify rounding errors. To see by how much, compare each way
+# to convolve with the result in 64-bit numbers:
 from numpy.lib.stride_tricks import sliding_window_view
 
 rng = np.random.default_rng(0)
@@ -94,7 +92,8 @@ largest = f"{abs(exact).max():.0f}"
 # Does it pay in the network?
 # ---------------------------
 # The page before cut a training step into layers. Here are the times of the second convolution,
-# forward. Ratios are taken within each round, so they can differ from the quotient of two bars.
+# forward. *Flax, steps on the device* uses XLA's own convolution. Ratios are taken within each
+# round, so they can differ from the quotient of two bars.
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_changes import PATCHES, WINOGRAD
 from jaxcap.experiments.mnist_layers import FORWARD, LAYERS
@@ -121,61 +120,40 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-# Our Winograd version also takes fewer images at a time, because traffic to memory would otherwise
-# eat up a part of what the algorithm saves. In ``by_winograd``, a transformation is a few
-# additions, which XLA fuses into a loop, but that loop still reads whole arrays, and writes new
-# ones for the products. So the second convolution and the pool take a few images at a time, whose
-# numbers can stay in the cache. With ``by_tiles``, that looks like this:
-from jax import lax
-
-
-def in_parts(function, images, size):
-    parts = images.reshape(-1, size, *images.shape[1:])
-    results = lax.map(function, parts)
-    return results.reshape(-1, *results.shape[2:])
-
-
-by_four = in_parts(lambda part: by_tiles(part, kernel), images, size=4)
-print("equal:", jnp.allclose(by_four, by_tiles(images, kernel), atol=1e-3))
-
-# %%
-# Our training makes two more changes. In the forward pass, its first convolution needs no matrix
-# product, because ``convolution.by_shifts`` lets XLA turn a sum of nine terms into one loop. And
-# our ``Dropout`` cuts each random number into four bytes, which decide on four activations. What
-# each change does to the training by itself is on :doc:`the page about training
+# Our Winograd version also takes a few images at a time. Its transformations read whole arrays and
+# write new ones, and small arrays are more likely to stay in the cache. How much the algorithm and
+# the few images each contribute to the training is on :doc:`the page about training
 # </tutorials/applications/training_speed>`.
 #
-# What sets the limit?
-# --------------------
-# With fewer multiplications, are the products as fast? In the second convolution, Winograd's
-# products are thin. For eight images, the forward pass multiplies six matrices of 1,152 rows, and
-# each sum has 96 terms. With patches, which take the whole batch at once, it multiplies a single
-# one of 18,432 rows, and each sum has 288. How fast are such products, and how large a part of the
-# forward pass are they? For comparison, we take the fastest product of large square matrices that
-# was measured on this device:
-import time
+# How much of that time goes into products?
+# -----------------------------------------
+# Winograd's algorithm halves the work of the products, and of nothing else. To see how much that
+# can save, we time products of the same shapes on their own. Winograd's are thin: for eight images,
+# six matrices of 1,152 rows, and each sum has 96 terms. Patches of 32 images are a single matrix of
+# 18,432 rows, and each sum has 288. For comparison, we take the fastest product of large square
+# matrices that was measured on this device:
+import timeit
 
 import jax
 
 
 def milliseconds(function, *args):
-    """Time one call, after one that compiles."""
-    function(*args).block_until_ready()
-    start = time.perf_counter()
-    function(*args).block_until_ready()
-    return 1000 * (time.perf_counter() - start)
+    """Return the shortest of a hundred calls, the first of which compiles."""
+    compiled = jax.jit(function)
+    seconds = timeit.repeat(
+        lambda: compiled(*args).block_until_ready(), number=1, repeat=100
+    )
+    return 1000 * min(seconds)
 
 
 # %%
 products = {"Winograd": (6, 1152, 96), "patches": (1, 18432, 288)}
-speeds, multiply = {}, jax.jit(jnp.matmul)
+speeds = {}
 for name, (number, rows, terms) in products.items():
-    left, right = (
-        jnp.ones((number, rows, terms)),
-        jnp.ones((number, terms, 64)),
-    )
-    times_ms = [milliseconds(multiply, left, right) for _ in range(100)]
-    speeds[name] = 2e-6 * number * rows * terms * 64 / min(times_ms)
+    left = jnp.ones((number, rows, terms))
+    right = jnp.ones((number, terms, 64))
+    took_ms = milliseconds(jnp.matmul, left, right)
+    speeds[name] = 2e-6 * number * rows * terms * 64 / took_ms
 
 # %%
 from jaxcap.experiments.ceilings import CEILINGS
@@ -195,64 +173,83 @@ for name, (number, rows, terms) in products.items():
     work = 2 * number * rows * terms * 64 * images_in_batch / at_a_time
     multiply_ms[name] = work / speeds[name] / 1e6
 
-shares = [
-    multiply_ms[name] / (1000 * forward.only(way).time.value)
+# %%
+whole_ms = {
+    name: 1000 * forward.only(way).time.value
     for name, way in (("Winograd", WINOGRAD), ("patches", PATCHES))
-]
-winograd_share, patches_share = (f"{share:.0%}" for share in shares)
+}
+rest_ms = {name: ms - multiply_ms[name] for name, ms in whole_ms.items()}
+winograd_share, patches_share = (
+    f"{multiply_ms[name] / ms:.0%}" for name, ms in whole_ms.items()
+)
 winograd_ms, patches_ms = (f"{ms:.1f} ms" for ms in multiply_ms.values())
+winograd_rest, patches_rest = (f"{ms:.1f} ms" for ms in rest_ms.values())
+of_square = f"{speeds['Winograd'] / speeds['square']:.0%}"
 
 # %%
-# The first two rates are the best of a hundred single calls. At these rates, the products for a
-# whole batch should take :measured:`winograd_ms` with Winograd's algorithm, and
-# :measured:`patches_ms` with patches. That is only a part of the forward pass:
-# :measured:`winograd_share` of its time with Winograd's algorithm, and :measured:`patches_share`
-# with patches. The rest goes into copying, transforming, and storing what the gradient will need.
-# Patches copy each pixel up to nine times into memory, and Winograd's transformations read and
-# write arrays, too. So half the multiplications can save at most half of that part. Measured, the
-# forward pass with Winograd's algorithm was :measured:`forward_to_patches than with patches`.
+# Winograd's products ran at :measured:`of_square` of the rate of square ones. At the rates above,
+# the products for a whole batch take :measured:`winograd_ms` with Winograd's algorithm, which is
+# :measured:`winograd_share` of the forward pass, and :measured:`patches_ms` with patches, which is
+# :measured:`patches_share`. The remaining :measured:`winograd_rest` with Winograd's algorithm and
+# :measured:`patches_rest` with patches go into copying, transforming, and storing what the gradient
+# will need.
 #
-# A library can do better on both counts. oneDNN, which PyTorch calls for its convolutions on many
-# CPUs, `makes code for each shape
-# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__. Here, Winograd's forward
-# pass was :measured:`forward_to_torch than PyTorch's`.
+# So half the multiplications alone can't halve the time: they save at most half of the products'
+# part, and less if they run at a lower rate. The rest changes as well. Winograd's six matrices hold
+# half as many numbers as the matrix of patches, which copies each pixel up to nine times. But the
+# rows have to be transformed before the products, and the results afterwards. In all, the forward
+# pass with Winograd's algorithm was :measured:`forward_to_patches than with patches`.
+#
+# It was :measured:`forward_to_torch than with PyTorch`, which on many CPUs calls oneDNN. That
+# library `makes code for each shape
+# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__.
 #
 # What else did we try?
 # ---------------------
 # Each row compares our training on a CPU, with Winograd's algorithm in a scan, with the same
-# training after one change. Some rows go *back to* what a part of it had replaced, and others *try*
-# something new. Below 1, the change made the training slower. Compiling so many programs takes
-# minutes, so these numbers were recorded earlier, on the machine and on the day that the table
-# names:
+# training after one change. Below 1, the change made the training slower. Compiling so many
+# programs takes minutes, so these numbers were recorded earlier, on the machine and on the day that
+# the table names. What we tried with the pool, dropout, threads and options of XLA is on :doc:`the
+# experiment's own page </results/experiments/mnist-search>`.
 from jaxcap.experiments.mnist_search import BEST
 from jaxcap.releases.recorded import recorded_results
 
 search = recorded_results("mnist search")
 
 # %%
+instead_of = {
+    "patches": "Winograd's algorithm",
+    "patches, channels first": "Winograd's algorithm",
+    "all images at once": "8 images at a time",
+    "16 images at a time": "8 images at a time",
+    "4 images at a time": "8 images at a time",
+    "computed again for the gradient": "stored for the gradient",
+    "bfloat16": "float32",
+}
+
+# %%
 from jaxcap.results.tables import Table
 
-plain = "patches", "all images at once", "XLA's pool", "Flax's dropout"
-before = (*plain, "a pool with JAX's gradient", "one core")
-rows = []
-for change, ratio in search.paired_speedups(BEST):
-    does = "back to" if change.variant in before else "try"
-    rows.append((does, change.variant, ratio.short, ratio.range))
-rows.sort(key=lambda row: row[0])
+ratios = {
+    change.variant: ratio for change, ratio in search.paired_speedups(BEST)
+}
+rows = [
+    (change, before, ratios[change].short, ratios[change].range)
+    for change, before in instead_of.items()
+]
 machine = search.environment
 title = f"Recorded on {machine.device.name}, {machine.measured_at.date()}"
-headers = "what we do", "change", "times as fast", "95% interval"
+headers = "change", "instead of", "times as fast", "95% interval"
 Table(title, headers, rows)
 
 # %%
-# Where the interval includes 1, the recording can't tell whether a change matters. *bfloat16* can
-# help if the CPU multiplies such numbers as they are and the results are in float32. Here, the
-# results are in bfloat16 as well. XLA then :doc:`converts the operands to float32
-# </tutorials/performance/bits>`, computes in float32, and rounds each result back. With fewer
-# images at a time, the products get small, and with more, the arrays leave the cache. Recomputing
-# what the gradient needs saves memory, but costs time. With *channels first*, a patch is a column
-# of the matrix instead of a row. XNNPACK is a library of kernels. Newer versions of XLA may call
-# YNNPACK instead, and then the row without XNNPACK shows only noise.
+# Where the interval includes 1, the recording can't tell whether a change matters. With *channels
+# first*, a patch is a column of the matrix instead of a row. With fewer images at a time, the
+# products get smaller, and with more, the arrays may outgrow the cache. Computing again what the
+# gradient needs saves memory, but takes time. *bfloat16* can help if the CPU multiplies such
+# numbers as they are and the results are in float32. Here, the results are in bfloat16 as well, so
+# XLA :doc:`converts the operands to float32 </tutorials/performance/bits>`, computes in float32,
+# and rounds each result back.
 #
 # Takeaway
 # --------
@@ -260,11 +257,15 @@ forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
 forward_to_torch = forward.speedup(WINOGRAD, over=DEVICE)
 
 # %%
-# Half the multiplications take half the time only if they run at the same rate and the additions
-# cost nothing. With Winograd's algorithm, the forward pass of the second convolution was
+# Half the multiplications take half the time only if they run at the same rate and nothing else
+# takes time. In the forward pass of the second convolution, the products account for
+# :measured:`patches_share` of the time with patches, and for :measured:`winograd_share` with
+# Winograd's algorithm. In all, the pass with Winograd's algorithm was
 # :measured:`forward_to_patches than with patches`, and
-# :measured:`forward_to_torch than with PyTorch`. In tiles, its largest error was
-# :measured:`more_error` times that of patches. Whenever an algorithm promises fewer operations, ask
-# what it adds in their place, and check that the results are still accurate enough.
+# :measured:`forward_to_torch than with PyTorch`.
+#
+# The largest error of our short version of the algorithm was :measured:`more_error` times that of
+# patches. Whenever an algorithm promises fewer operations, ask what it adds in their place, and
+# check that the results are still accurate enough.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.
