@@ -5,8 +5,8 @@ Why isn't the best fit the truth?
 Give an optimiser ten thousand readings of a sensor, and it finds the parameters with the least
 error. They aren't the sensor's own, and ten million readings wouldn't change that. The optimiser
 and the data are fine, but we asked for something other than the truth. This page shows where the
-fit ends up and why, and what an estimator has to know to do better. You will see little JAX here,
-because an optimiser of any library answers the question that you ask.
+fit ends up and why, and what an estimator has to know to do better. None of it is about JAX: an
+optimiser of any library answers the question that you ask.
 """
 
 # %%
@@ -55,30 +55,31 @@ _ = plt.legend(markerscale=5)
 # -----------------------------
 # We asked for the line that best predicts the reference *from* the noisy readings, and not the
 # other way round. Think of the largest reading. It is the largest partly because its noise happened
-# to be positive, so the best guess of the truth behind it is a little lower than it says. Likewise,
-# the truth behind the smallest reading is probably a little higher. A good guess therefore moves
-# readings towards the middle, and the fit learns to do that by multiplying them by a smaller factor
-# than the law would. Our correction divides by the slope, so a smaller factor means a steeper
+# to be positive, so the best guess of the truth behind it is lower than it says. Likewise, the
+# truth behind the smallest reading is probably higher. A good guess therefore moves readings
+# towards the middle, and the fit learns to do that by multiplying them by a smaller factor than the
+# law would. Our correction divides by the slope, so a smaller factor means a steeper
 # slope. Statisticians say that noise *attenuates*, or weakens, the factor.
 #
-# More data won't help. Even with infinitely many readings, the fit would be too steep. The noisier
-# the readings are, compared with the spread of the truth, the steeper the fit.
-# Below, ``variance`` is this spread, and ``_reading_variance`` the noise of the readings, that of
-# the varying slope included:
-Source(calibration.least_squares_limit)
-
-# %%
+# More data won't help. Even with infinitely many readings, the slope would come out as
+#
+# .. math::
+#
+#     s + \frac{\text{variance of the noise in the readings}}{s \cdot \text{variance of the truth}}
+#
+# with the true slope :math:`s`. So the noisier the readings are, compared with the spread of the
+# truth, the steeper the fit:
 print("limit of slope and offset:", calibration.least_squares_limit())
 
 # %%
 # An estimator that knows about the noise
 # ----------------------------------------
-# To get at the law itself, an estimator needs to know something that the means, variances and
-# covariance of these data don't tell it. Deming's estimator asks for the ratio of the two sensors'
-# noise variances. It then looks for the line that is nearest to the points, with distances measured
-# in units of each sensor's noise. (With equal noise this is orthogonal distance regression.) You
-# can work out this ratio from the sensors' data sheets, or measure it by exposing both sensors to
-# the same quantity many times. Here, the simulation knows it:
+# The means, variances and covariance of the data don't determine the law. An estimator needs one
+# more fact. Deming's asks for the ratio of the two sensors' noise variances. It then looks for the
+# line that is nearest to the points, with distances measured in units of each sensor's noise. You
+# can work out this ratio from the sensors' data sheets. Or measure it: expose both sensors many
+# times to each of several quantities across the range, and average their variances. Here, the
+# simulation knows it:
 Source(calibration.noise_ratio, calibration.deming)
 
 # %%
@@ -118,18 +119,38 @@ _ = plt.legend()
 
 # %%
 # Each estimator has a cloud of a hundred points. The width of a cloud is due to chance, and more
-# readings would narrow it. If its middle misses the cross by more than chance explains, the
-# estimator is biased. The bias of least squares won't go away with more readings, because its limit
-# above misses the truth, too. Deming's slope is nearer to the truth for :measured:`nearer_of`
-# sensors.
+# readings would narrow it. By least squares, the slopes miss the truth by :measured:`bias` on
+# average, and scatter by only :measured:`deviation`: least squares is biased. More readings won't
+# help, because its limit above misses the truth, too. Deming's slope is nearer to the truth for
+# :measured:`nearer_of` sensors.
 #
 # Which of the two is right?
 # --------------------------
-# Both are, for different questions. To correct more readings of this sensor, as widely spread as
-# these, take least squares, because it aims at the line of least error. But least squares pulls
-# every reading towards the middle of *these* readings. For readings from elsewhere, that is the
-# wrong place, and more widely spread readings are pulled too hard. To learn the law, or to correct
-# such readings, take the estimator without the bias.
+# Both are, for different questions. Let them correct new readings of this sensor, first of
+# quantities in the range where it was calibrated, and then of quantities above that range:
+rng = np.random.default_rng(1)
+low, high = calibration.LOWEST, calibration.HIGHEST
+fits = {
+    "least squares": exact,
+    "Deming": calibration.deming(reference, reading, ratio),
+}
+
+# %%
+for place, ends in {"inside": (low, high), "above": (high, 2 * high)}.items():
+    truth = rng.uniform(*ends, 10_000)
+    factor = rng.normal(calibration.SLOPE, calibration.SLOPE_NOISE, 10_000)
+    noise = rng.normal(calibration.OFFSET, calibration.READING_NOISE, 10_000)
+    new = factor * truth + noise
+    for name, (slope, offset) in fits.items():
+        errors = (new - offset) / slope - truth
+        size, mean = np.sqrt(np.mean(errors**2)), errors.mean()
+        print(f"{place:6} {name:13} rmse {size:.4f}, mean {mean:+.4f}")
+
+# %%
+# Inside the range, least squares has the smaller error, because that is what it minimises. But it
+# pulls every reading towards the middle of *those* readings. Above the range, that is the wrong
+# place, and its mean error shows it. To learn the law, or to correct readings from elsewhere, take
+# the estimator without the bias.
 #
 # There is a shortcut. Nearly all of the noise is in the readings, as the ratio above says. So you
 # could have fitted a line that predicts the readings from the reference, and run it backwards, with
@@ -152,8 +173,8 @@ nearer_of = f"{nearer} of {SENSORS}"
 # slope was off by :measured:`bias` on average, and scattered by :measured:`deviation` from sensor
 # to sensor. More readings would reduce the scatter, and leave the bias as it is. What helps is
 # knowledge: Deming's estimator, which knows how the noise is divided between the two sensors, came
-# nearer to the true slope for :measured:`nearer_of` sensors. Keep least squares for what it is good
-# at, which is correcting more readings like these.
+# nearer to the true slope for :measured:`nearer_of` sensors. To correct more readings like these,
+# keep least squares.
 #
 # Next: a model with millions of parameters instead of two, :doc:`trained in JAX and in PyTorch
 # </tutorials/applications/mnist>`.

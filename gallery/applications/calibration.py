@@ -39,9 +39,8 @@ print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
 #
 #     \mathrm{rmse}(s, o) = \sqrt{\mathrm{mean}\bigl[(a - (b - o) / s)^2\bigr]}
 #
-# In Python, operators and methods of arrays are enough for this. Here, ``corrected`` returns
-# :math:`(b - o) / s`, and no ``np`` or ``jnp`` appears in it either, so one function serves both
-# libraries:
+# ``rmse`` and ``corrected``, which returns :math:`(b - o) / s`, use only operators and methods of
+# arrays. With no ``np`` or ``jnp`` in them, they serve both libraries:
 Source(rmse)
 
 # %%
@@ -101,9 +100,10 @@ jit_pays
 
 # %%
 # Of the sizes that we tried, compiling clearly saves time at :measured:`break_even`. How close was
-# your guess? With few readings, the price of a call dominates, which on a CPU includes handing the
-# work to another thread. And look at the loop: if somebody tells you what JAX gained over a loop,
-# ask how much NumPy would have gained.
+# your guess? Below that, most of JAX's time on a CPU goes into handing the work to another thread,
+# and little into the arithmetic. (With a few dozen readings, the program would be small enough to
+# :doc:`run inside the call </tutorials/performance/dispatch_overhead>`.) And look at the loop: if
+# somebody tells you what JAX gained over a loop, ask how much NumPy would have gained.
 #
 # One method, three optimisers
 # ----------------------------
@@ -187,8 +187,8 @@ Table("One calibration, from the same start", headers, rows)
 #
 # Then compare what each optimiser *reports* with what it *found*. In 32 bits, the two needn't go
 # together, and :doc:`the next page </tutorials/applications/convergence>` finds out why. Here we
-# ask only what was found. Of the three, how far is the worst from the closed form, relative to its
-# value?
+# ask only what was found. In each dtype, by what fraction does the worst of the three miss the
+# closed form?
 for dtype in ("float64", "float32"):
     found = np.array([fits[f"{name}, {dtype}"].x for name in OPTIMISERS])
     off = (abs(found - exact) / exact).max(axis=1)
@@ -198,10 +198,11 @@ worst_in_32 = list(OPTIMISERS)[off.argmax()]
 
 # %%
 # In 64 bits, each search stops when the gradient is small enough, and the first number says how
-# near to the optimum that is. The second number is that of :measured:`worst_in_32`. In 32 bits,
-# rounding may stop a search earlier. And differences aim beside the optimum:
-# :math:`(f(x + h) - f(x)) / h` is roughly the slope at :math:`x + h/2`, and in 32 bits :math:`h`
-# has to be larger, or rounding would swallow the difference.
+# near to the optimum that is. The second number belongs to the row of :measured:`worst_in_32`.
+# Differences aim beside the optimum, because :math:`(f(x + h) - f(x)) / h` is roughly the slope at
+# :math:`x + h/2`, and in 32 bits :math:`h` has to be larger, or rounding would swallow the
+# difference. In a long and narrow valley like the one below, so small a tilt moves the optimum far
+# along the valley. Rounding can also stop a search early.
 #
 # Now compare the closed form with the true law, which is printed at the top. The best fit misses
 # it, so no search could have found it. Why that is has :doc:`a page of its own
@@ -247,8 +248,7 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# The numbers on the contours are errors. Where circles and lines are nested, the optimisers took
-# the same step.
+# The numbers on the contours are errors. Nested circles mean that the optimisers took the same step.
 #
 # What a whole fit costs
 # ----------------------
@@ -302,11 +302,11 @@ print("evaluation:", evaluation)
 
 # %%
 # Begin with SciPy and JAX's gradient, which is exact apart from rounding, and needs no further
-# evaluations, however many parameters you have. But fewer evaluations needn't save time, because
-# each evaluation calls JAX and computes a gradient. With two parameters and ten thousand readings,
-# a fit with JAX's gradient was :measured:`with_gradient than one with differences`. If you make
-# many fits of one shape, time a whole fit inside JAX as well. Once compiled, such a fit was
-# :measured:`whole_fit than SciPy's with differences`.
+# evaluations, however many parameters you have. Don't expect to save as much time as evaluations,
+# because each one calls JAX, and computes a gradient, too. With two parameters and ten thousand
+# readings, a fit with JAX's gradient was :measured:`with_gradient than one with differences`. If
+# you fit many data sets of the same size, also time a fit that runs entirely inside JAX. Once
+# compiled, such a fit was :measured:`whole_fit than SciPy's with differences`.
 #
 # Don't judge a fit by one evaluation. On ten thousand readings in 32 bits, one compiled evaluation
 # of the error was :measured:`evaluation than one in NumPy`. What a fit costs also depends on how

@@ -4,9 +4,9 @@ Can you believe an optimiser?
 
 An optimiser's last word is "success" or "failure". It is tempting to keep the fits that succeeded,
 and to throw the others away. Which good fits would you throw away, and which bad ones would you
-keep? This page gets SciPy's optimiser into trouble once and JAX's twice, and reads their reports.
-It compares a hundred reports with the points at which the searches stopped, and shows how to tell a
-harmless failure from a serious one.
+keep? You will see a success that never moved, failures at the optimum, and a failure far from it.
+This page compares a hundred reports with the points at which the searches stopped, and shows how to
+tell a harmless failure from a serious one.
 """
 
 # %%
@@ -39,8 +39,8 @@ fit_inside_jax = jax.jit(calibration.fit_by_jax)
 # %%
 # A success that never moved
 # --------------------------
-# How small should the step to the side be? That depends on the dtype. SciPy's default is the square
-# root of the rounding error in 64 bits, so that is where it works. What happens if you keep it, and
+# How small should the step to the side be? That depends on the dtype. SciPy's default step is the
+# square root of float64's machine epsilon, so it suits 64 bits. What happens if you keep it, and
 # compute in 32?
 default_step = np.sqrt(np.finfo(float).eps)
 narrow = reference.astype("float32"), reading.astype("float32")
@@ -52,8 +52,10 @@ print(f"steps: {small.nit}, gradient {abs(small.jac).max():.1g}")
 # In 32 bits, so small a step is lost in rounding: a slope of 1 plus the step is 1 again, and a
 # reading minus the step is the same reading. So the error doesn't change, and all differences are
 # zero. To a search, a gradient of zero means that it has arrived, so this one stopped where it
-# began.
-#
+# began. The true gradient there is anything but zero:
+print(jax.grad(rmse)(START, *narrow))
+
+# %%
 # A failure that found the optimum
 # --------------------------------
 # The opposite happens, too: a search arrives at the optimum, and reports failure. To see how often,
@@ -100,8 +102,8 @@ print(
 )
 
 # %%
-# A small share of that scale is good enough, whatever the report says. So why does a search that
-# arrives report failure? BFGS looks along its direction for a step on which the error falls, and
+# That is a small share, so all hundred are good enough, whatever they reported. Why does a search
+# that arrives report failure? BFGS looks along its direction for a step on which the error falls, and
 # fails if it finds none. Let us follow the first sensor whose search failed (or sensor 0, if none
 # did), and walk along the last step of its search. To find where that step began, we run the search
 # again with one step fewer. Between neighbouring float32 numbers there are gaps, called *spacings*,
@@ -148,8 +150,8 @@ _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 
 # %%
 # Once a step gains less than the rounding, it is a matter of luck whether the computed error falls.
-# If it doesn't, the search tries shorter and shorter steps, then gives up. (JAX may take the full
-# step all the same.) But it gives up at a good place. Close to a minimum, the error hardly changes,
+# If it doesn't, the search tries shorter and shorter steps, then gives up. (JAX may then take the
+# full step anyway, which is the step in the figure.) But it gives up at a good place. Close to a minimum, the error hardly changes,
 # which is why the search can't see it fall, and why you lose so little when it stops. In 64 bits,
 # rounding is so much smaller that the gradient comes near zero first.
 #
@@ -167,10 +169,11 @@ print("SciPy", "success" if by_scipy.success else "failure", "at", by_scipy.x)
 
 # %%
 # `A known fault <https://github.com/jax-ml/jax/issues/16236>`__ in its line search can make JAX
-# give up here, although there is a way down: SciPy finds it from the same start. The report of that
-# failure would be the same as that of a harmless one. What tells the two apart is the gradient
-# where the search ended, which would be zero at an optimum. For comparison, compute this gradient
-# in 64 bits where the hundred searches in 32 bits ended:
+# give up here, although there is a way down: SciPy finds it from the same start. JAX reports such a
+# failure exactly as it reports a harmless one. What tells the two apart is the gradient where the
+# search ended, which would be zero at an optimum. Compute it afresh, because the result's own
+# ``jac`` needn't belong to the last point after a failure. For comparison, here it is in 64 bits
+# where the hundred searches in 32 bits ended:
 with jax.enable_x64(True):
     ends = found.x.astype("float64")
     gradient_of_each = jax.vmap(jax.grad(rmse))
@@ -208,7 +211,8 @@ figures.headline(figure, finding, "Searches by what they reported", finding)
 _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
-# Don't count on a repair: JAX `no longer aims to have optimisers of its own
+# A repair has been `proposed <https://github.com/jax-ml/jax/pull/40228>`__, but JAX `no longer aims
+# to have optimisers of its own
 # <https://docs.jax.dev/en/latest/jep/18137-numpy-scipy-scope.html>`__. For new work, use SciPy with
 # JAX's gradient, or `Optimistix <https://docs.kidger.site/optimistix/api/compat/>`__, which has a
 # replacement for ``jax.scipy.optimize.minimize``.
@@ -227,9 +231,9 @@ steepest_of_hundred = f"{steepest:.1g}"
 # hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
 # ended farther from the closed form than :measured:`worst`. So go by the gradient rather than by
 # the word. It was at most :measured:`steepest_of_hundred` where the hundred searches ended, and
-# :measured:`gradient_where_lost` where another search gave up far from the optimum. Compute it with
-# :func:`jax.grad` in 64 bits, since near an optimum differences in 32 bits drown in rounding. And
-# if you can, run the search itself in 64 bits.
+# :measured:`gradient_where_lost` where another search gave up far from the optimum. Compute it
+# afresh with :func:`jax.grad`, because near an optimum differences drown in rounding, and after a
+# failure the result's own ``jac`` may be out of date. And if you can, run the search in 64 bits.
 #
 # Next: a search may end at the optimum, and the optimum may still be wrong. :doc:`Why isn't the
 # best fit the truth? </tutorials/applications/attenuation>`

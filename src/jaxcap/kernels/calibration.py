@@ -200,7 +200,8 @@ def noise_ratio(reference: NumPyVector) -> float:
     """Ratio of the noise variance of readings to that of the reference, averaged over the data.
 
     The varying slope counts towards the readings, where its noise is proportional to the truth.
-    In practice one measures this ratio by exposing both sensors to the same truth many times.
+    In practice one measures this ratio by exposing both sensors many times to each of several truths
+    across the range.
     """
     mean_square = float((reference**2).mean()) - REFERENCE_NOISE**2
     return _reading_variance(mean_square) / REFERENCE_NOISE**2
