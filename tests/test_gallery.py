@@ -46,7 +46,7 @@ LONGER = {
     "messages": 14,
     "mnist": 15,
     "precision": 14,
-    "profiling": 17,
+    "profiling": 18,
     "releases": 18,
     "scaling_out": 21,
     "second_process": 20,

@@ -55,15 +55,17 @@ for _ in range(3):
 jax.effects_barrier()
 
 # %%
-# Python prints once, while JAX traces, when all it has is a stand-in for the number.
+# Python's ``print`` runs once, while JAX traces, and sees only a stand-in.
 # :func:`jax.debug.print` becomes part of the program, and prints in every call. Its first line is
 # an important hint. The stress of the first step was still a number, but the points that this step
 # returned gave NaN. Between the stress and the new points, the step computes the gradient.
 #
 # Under :func:`jax.disable_jit`, Python runs the function itself, so its ``print`` and a debugger
 # see numbers. But that takes longer, and a fault that exists only in the compiled program won't
-# show. Nor can you keep the value in a list, and look at it after the call: a traced value stands
-# for a number only while JAX traces, and :doc:`using it later raises an error
+# show.
+#
+# Don't append values to a list inside a compiled function, to look at them after the call. A traced
+# value stands for a number only while JAX traces, and :doc:`using it later raises an error
 # </tutorials/basics/random_numbers>`. Return the value instead.
 #
 # Checks find where a NaN begins
@@ -71,7 +73,8 @@ jax.effects_barrier()
 # Under :obj:`jax.debug_nans`, JAX looks for NaN in all that compiled functions return. When it
 # finds one, it `runs the function again, operation by operation
 # <https://docs.jax.dev/en/latest/debugging/flags.html>`__, and raises an error at the first that
-# returns NaN:
+# returns NaN. (A ``scan`` counts as one operation, whatever its body does.) To switch it on for a
+# whole program, set the variable ``JAX_DEBUG_NANS`` to ``True``. Here, it is on for a single step:
 import traceback
 
 
@@ -96,7 +99,8 @@ blame(infinities=True)
 
 
 # %%
-# This is the line to fix. (JAX's message says *nan* for infinities, too.) Each point is at a
+# This is the line to fix. (JAX's message says *nan* for infinities, too. And ``debug_infs`` also
+# stops at infinities that somebody wants, such as those of a mask.) Each point is at a
 # distance of zero from itself. The derivative of a square root divides by the root, so it is
 # infinite there, and JAX computes it in the forward pass already. In the backward pass, it is
 # multiplied by the slope of the loss, which is zero here, because a distance of zero is what the
@@ -124,9 +128,8 @@ for distances in (placement.distances, with_where, placement.safe_distances):
     )
 
 # %%
-# ``where`` selects between two arrays, so both sides have been computed by then. In the backward
-# pass, the side that wasn't selected gets a zero, which is multiplied by the infinite derivative
-# again. That is why ``safe_distances`` first puts a harmless number under the root: no infinity
+# ``where`` computes both sides and then selects. In the backward pass, the side that wasn't selected
+# gets a zero, which is multiplied by the infinite derivative again. That is why ``safe_distances`` first puts a harmless number under the root: no infinity
 # arises. JAX's FAQ has `the same trick for a logarithm
 # <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__.
 #
@@ -168,21 +171,12 @@ print("with checkify:", value, "and the error:", error.get())
 # What do the tools cost?
 # -----------------------
 # How much longer does a step take if it prints one number? We compare the mended step with
-# three that are watched: one prints, one runs under ``debug_nans``, and one was made by
-# ``checkify`` and raises its error if there is one. A step may return before its text appears, so a
-# wrapper (not shown) waits for the text, and discards it. The step under ``debug_nans`` also pays
-# for switching the check on and off in each call, which you would do only once. These are the
-# functions that we time:
+# three that are watched: one prints, and we wait for its text; one runs under ``debug_nans``,
+# switched on and off in each call; and one was made by ``checkify``, and raises its error if there
+# is one:
 from jaxcap.experiments import faults as experiments
 from jaxcap.report import figures
 
-Source(
-    experiments.step_that_prints,
-    experiments.call_with_debug_nans,
-    experiments.call_and_throw,
-)
-
-# %%
 results = experiments.TOOLS.run(budget_s=0.03)
 
 # %%
@@ -203,10 +197,8 @@ _ = figures.scaling(
 # To print, a program `calls back into Python
 # <https://docs.jax.dev/en/latest/201/callbacks.html>`__, which takes time even if the step computes
 # next to nothing. So the longer the step itself takes, the less a print should matter: towards the
-# right, the lines should draw together. (A print also `changes what is compiled
-# <https://docs.jax.dev/en/latest/201/debugging.html#sharp-bits-of-jax-debug-print>`__: a number
-# that would have stayed inside a fusion has to be stored, and may even be rounded differently.) For
-# the shortest step, at the left end, the table also has the step with ``checkify``:
+# right, the lines should draw together. For the shortest step, at the left end, the table also has
+# the step with ``checkify``:
 left_end = {"points": 10, "tools": experiments.EACH_STEP}
 ten = results.select(**left_end)
 ten
@@ -223,8 +215,9 @@ printing_costs = claim(
 printing_costs
 
 # %%
-# A program with a check for each operation may also take longer to compile: compare the first calls
-# in the table. Which of the two ways to look for NaN is cheaper in each step?
+# Ratios are medians of the ratios within rounds, so they needn't equal the quotients of the times in
+# the table. A program with a check for each operation may also take longer to compile: compare the
+# first calls. Which of the two ways to look for NaN is cheaper in each step?
 checks_cost = claim(
     "moving ten points takes longer with checks by checkify than under "
     "jax.debug_nans",
@@ -244,11 +237,11 @@ checked = ten.speedup(experiments.CHECKED, over=experiments.PLAIN)
 # %%
 # To see numbers inside a compiled function, use :func:`jax.debug.print`. To find where a NaN
 # begins, use ``debug_nans``. If the error points into a gradient, add ``debug_infs``, because a NaN
-# there often begins as an infinity in the forward pass. Then see to it that no infinity arises.
-# Replacing the infinity afterwards comes too late for the gradient.
+# there often begins as an infinity in the forward pass. Then see to it that no infinity arises: in
+# a ``where``, make the *argument* of the root safe, and not only its result.
 #
-# Which tools could you leave on? As a rule of thumb, print in steps that take far longer than a
-# callback to Python, and switch the checks on while you hunt for a NaN. A short step, of ten
+# You can leave a print in a step that takes far longer than a callback to Python. Switch the checks
+# on only while you hunt for a NaN. A short step, of ten
 # points, was :measured:`printed than the plain one` if it printed. Under ``debug_nans`` it was
 # :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`.
 #

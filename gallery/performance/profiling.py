@@ -12,9 +12,9 @@ expect?
 # %%
 # A slow step
 # -----------
-# Somebody measured the distances between a hundred places, and got some of them badly wrong. Where
-# are the places? Start anywhere, and move all points, step by step, until their distances agree
-# with the table. Small errors cost their square. Beyond a limit, the cost grows only linearly, so
+# We look for a hundred points in a plane, given a table of their distances in which some entries are
+# badly wrong. Start anywhere, and move all points, step by step, until their distances agree with
+# the table. A small error costs half its square. Beyond a limit, the cost grows only linearly, so
 # that each wrong entry pulls with the same bounded force. (Statisticians call this the Huber loss.)
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
@@ -40,8 +40,8 @@ for _ in range(3):
 
 
 # %%
-# Have a guess: which takes longest, ten thousand square roots, the median of as many numbers, or
-# ten thousand losses?
+# Which part do you think takes longest: the distances, the limit (a median of ten thousand numbers),
+# or the loss?
 #
 # A profile says what ran
 # -----------------------
@@ -63,46 +63,37 @@ def record(step, folder):
 # You would usually look at such a trace in `XProf or in Perfetto
 # <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. But Python
 # can read its ``*.xplane.pb`` file as well, with ``ProfileData``. On a CPU, each *line* of the data
-# is a thread. An event that is an operation of a compiled program has a name in ``hlo_op``:
+# is a thread. An event that is an operation of a compiled program has a name in ``hlo_op``, and the
+# other events are calls of Python functions, waiting, and our notes:
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 
+def read(file):
+    """Return each operation in a profile, its start and how long it took."""
+    planes = jax.profiler.ProfileData.from_file(str(file)).planes
+    lines = [line for plane in planes for line in plane.lines]
+    for event in (event for line in lines for event in line.events):
+        if operation := dict(event.stats).get("hlo_op"):
+            yield operation, event.start_ns, event.duration_ns
+
+
+# %%
 def profile(step):
     with TemporaryDirectory() as folder:
         record(step, folder)
         (file,) = Path(folder).rglob("*.xplane.pb")
-        data = jax.profiler.ProfileData.from_file(str(file))
-    for plane in data.planes:
-        for line in plane.lines:
-            for event in line.events:
-                operation = dict(event.stats).get("hlo_op")
-                yield line.name, operation, event.start_ns, event.duration_ns
+        return list(read(file))
 
+
+once = profile(step)
+print(len(once), "operations, such as", once[0])
 
 # %%
-events = list(profile(step))
-
-# %%
-from collections import Counter
-
-from jaxcap.results.tables import Table
-
-counts = Counter(thread for thread, *_ in events)
-ran = Counter(thread for thread, operation, *_ in events if operation)
-rows = [
-    (thread.partition("/")[0], f"{ran[thread]}", f"{count}")
-    for thread, count in counts.items()
-]
-Table("Threads in the profile", ("thread", "operations", "all events"), rows)
-
-# %%
-# The thread named after the program that you started belongs to Python: it has our notes, calls of
-# functions, and the waiting. On a CPU, other threads run the operations of compiled programs, and
-# may share the ten steps between them. If several threads work on one large operation, the profile
-# doesn't show which. (On a GPU, there are lines for the device as well, and the code below reads
-# them. So far, we have run it on CPUs only. Operations that XLA submits together, as a *command
-# buffer*, `may be missing <https://github.com/openxla/xprof/issues/3070>`__ from those.)
+# If several threads work on one large operation, the profile doesn't show which. On a GPU, the
+# device has lines of its own. We haven't run this page on one: operations that XLA submits
+# together, as a *command buffer*, `may be missing <https://github.com/openxla/xprof/issues/3070>`__
+# there.
 #
 # Names lead back to the code
 # ---------------------------
@@ -110,7 +101,8 @@ Table("Threads in the profile", ("thread", "operations", "all events"), rows)
 # program also keeps functions and lines, but a line may become many operations.) A
 # ``TraceAnnotation`` inside ``step`` wouldn't help, because Python enters and leaves it while JAX
 # traces. But the names of :func:`jax.named_scope` become part of the program, and survive its
-# compilation. These operations compute the limit:
+# compilation. These operations bear the name of the limit. (Operations that the compiler adds on
+# its own bear none, so they will be counted as *other*.)
 import re
 
 
@@ -120,7 +112,7 @@ def sources(step):
     return dict(re.findall(r'%?([\w.-]+) = .*op_name="([^"]*)"', program))
 
 
-operations = {operation for _, operation, *_ in events}
+operations = {operation for operation, *_ in once}
 for operation, source in sources(step).items():
     if operation in operations and "limit" in source:
         print(f"{operation:23} {source}")
@@ -139,23 +131,28 @@ def timeline(step):
     """Profile a step: which operation ran, of which part, when and how long."""
     source_of = sources(step)
     spans = []
-    for _, operation, *times_ns in profile(step):
-        if operation:
-            source = source_of.get(operation, "")
-            part = next((part for part in PARTS if part in source), "other")
-            spans.append((operation, part, *times_ns))
+    for operation, *times_ns in profile(step):
+        source = source_of.get(operation, "")
+        part = next((part for part in PARTS if part in source), "other")
+        spans.append((operation, part, *times_ns))
     return spans
 
 
 # %%
-# The limit only has to say how large an error usually is, and the mean says that, too. Is the mean
-# quicker to compute than the median? The duration of an operation may include a wait, for example
-# for a thread that the system hasn't scheduled yet. So for each operation, we take the shortest of
-# its runs, and for each part, we add up its operations:
+# The limit should be a typical error. The mean is one, too. Is it cheaper than the median? And how
+# far do such numbers scatter? To see that, profile the step with the median twice:
 timelines = {
     "median": timeline(step),
+    "median again": timeline(step),
     "mean": timeline(jax.jit(placement.step)),
 }
+
+
+# %%
+# The duration of an operation may include a wait, for example for a thread that the system hasn't
+# scheduled yet. So for each operation, we take the shortest of its runs, and for each part, we add
+# up its operations:
+from jaxcap.results.tables import Table
 
 
 def milliseconds(part, spans):
@@ -174,37 +171,36 @@ took_ms = {
     for part in PARTS
 }
 rows = [
-    (part, *(f"{ms:.3f}" for ms in both)) for part, both in took_ms.items()
+    (part, *(f"{ms:.3f}" for ms in each)) for part, each in took_ms.items()
 ]
-columns = ("part", *(f"limit by {limit}" for limit in timelines))
-Table("Operations of a step, in ms", columns, rows)
+Table("Operations of a step, in ms", ("part", *timelines), rows)
 
 # %%
-of_median = {part: both[0] for part, both in took_ms.items()}
+of_median = {part: ms for part, (ms, *_) in took_ms.items()}
 *_, second, slowest = sorted(of_median, key=of_median.get)
 lead_ms = of_median[slowest] - of_median[second]
-noise_ms = abs(np.subtract(*took_ms["distances"]))
+noise_ms = max(abs(ms - again) for ms, again, _ in took_ms.values())
 is_clear = lead_ms > noise_ms
 share = f"{of_median[slowest] / sum(of_median.values()):.0%}"
 
 # %%
-# A profile has no intervals, but this one has a control: both steps compute the same ``distances``,
-# so the two numbers in that row should be nearly equal, unless XLA fused them differently. Here
-# they differ by :measured:`noise`. Believe no smaller difference elsewhere in the table.
+# The first two columns are profiles of the same step, and a part of it differs by up to
+# :measured:`noise`. Believe no smaller difference between the median and the mean.
 #
-# Return to your guess. By this rule, :measured:`outcome`, and as the limit, the median
-# :measured:`compared`. To find the middle of an array, :func:`jax.numpy.median` sorts it, which is
+# By this rule, :measured:`outcome`, and a median :measured:`compared`. To find the middle of an array, :func:`jax.numpy.median` sorts it, which is
 # the ``sort`` among the operations of ``limit``. A sort looks at each number many times, while
 # roots, losses or a mean need a single look.
 #
-# The figure shows when each operation ran. In a gap between the bars, the device waits for Python
-# to make the next call:
+# The figure shows when each operation ran. In a gap between the bars, one step has ended and the next
+# hasn't begun: Python notices the result and makes the next call, and the profiler does its own
+# work:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
 
+shown = {limit: timelines[limit] for limit in ("median", "mean")}
 figure, axes = plt.subplots(figsize=(6, 2.8))
-for lane, spans in enumerate(timelines.values()):
+for lane, spans in enumerate(shown.values()):
     begin = min(at for *_, at, _ in spans)
     for part, colour in zip(PARTS[:-1], figures.COLOURS):
         mine = [span for span in spans if span[1] == part]
@@ -215,22 +211,22 @@ axes.set_xlabel("ms since the first operation")
 found = f"Limit by median: {slowest} has {share} of the operations' time"
 finding = found if is_clear else "Limit by median: no part clearly leads"
 figures.headline(figure, finding, "Ten steps as recorded, stalls included")
-axes.set_yticks((0, 1), [f"limit by\n{limit}" for limit in timelines])
+axes.set_yticks((0, 1), [f"limit by\n{limit}" for limit in shown])
 axes.invert_yaxis()
 _ = figure.legend(loc="outside lower center", ncols=3)
 
 # %%
-# JAX says why it compiles again
-# ------------------------------
-# The time may also go into the compiler. JAX compiles a function again when the types of its
-# arguments change, and compiles every new function. Under :obj:`jax.explain_cache_misses`, it logs
-# a reason whenever it has to trace. In a program of yours, this is all it takes::
+# JAX says why it traces again
+# ----------------------------
+# The time may also go into the compiler. JAX traces and compiles a function again when the types of
+# its arguments change, and does so for every new function. Under :obj:`jax.explain_cache_misses`,
+# it logs a reason whenever it has to trace. In a program of yours, this is all it takes::
 #
 #     with jax.explain_cache_misses(True):
 #         step(positions, table)
 #
-# If nothing is printed, the call found a program that had been compiled before. Which of these
-# calls compile?
+# If nothing is printed, JAX didn't trace again. (It may still have compiled, for example for another
+# device. ``jax.log_compiles`` logs that.) Which of these calls have to be traced?
 multiply = jax.jit(lambda x, factor: x * factor)
 x, longer = jnp.ones(3), jnp.ones(4)
 mesh = jax.make_mesh((1,), ("devices",))
@@ -276,8 +272,7 @@ logger.handlers, logger.propagate = usual, True
 # %%
 # Compare the list with your guesses:
 #
-# - ``another number`` doesn't appear, because that call didn't compile: the program takes any
-#   number of the same type.
+# - ``another number`` doesn't appear, because the program takes any number of the same type.
 # - The integer is of another type than the float, so it needs a program of its own.
 # - NumPy's number is a float as well. But a Python number has a *weak* type, which `gives way to
 #   that of the array <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, and the
@@ -302,10 +297,11 @@ shares = "no part clearly took the most of the time"
 if is_clear:
     outcome = f"the part called {slowest} took longest with the median"
     shares = f"the part called {slowest} took {share} of the time"
-more_ms = np.subtract(*took_ms["limit"])
-compared = "takes more time than the mean" if more_ms > 0 else "takes less"
+median_ms, again_ms, mean_ms = took_ms["limit"]
+more_ms = min(median_ms, again_ms) - mean_ms
+compared = "costs more than a mean" if more_ms > 0 else "costs less"
 if abs(more_ms) <= noise_ms:
-    compared = "can't be told from the mean"
+    compared = "can't be told from a mean"
 
 # %%
 # To find what is slow, record a profile, and name the parts of your code with
