@@ -16,12 +16,13 @@ time goes, tests gradients, and writes the conclusion.
 # learned to use a GPU, and it computes at NumPy's speed at best. JAX compiles, maps and
 # differentiates, on whatever device there is. The case against JAX is
 # :doc:`the price of a call </tutorials/performance/dispatch_overhead>`, which you pay for five
-# numbers as for a million.
+# numbers as for a million, and a second price: on a CPU, programs in which XLA counts a thousand
+# operations are handed to another thread.
 #
 # We reuse the experiment of the page on :doc:`small arrays
 # </tutorials/performance/dispatch_overhead>`, with all four of its operations: ``dot``, ``einsum``,
-# ``eig`` and ``svd``. Each is computed in the same five ways on the library's own arrays, and all
-# but ``svd`` on JAX's as well. The column *arrays* of the tables says which.
+# ``eig`` and ``svd``. We time NumPy, autograd, ``jnp``, ``jit``, and ``jit`` wrapped anew in each
+# call. Where a table has a column *arrays*, it says whose arrays they were given.
 #
 # All arrays have 32 bits, but the work isn't quite the same: for ``eig``, ``svd`` and ``solve``,
 # ``numpy.linalg`` converts them to 64 bits, computes, and converts the result back, whereas JAX
@@ -102,12 +103,15 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # einsum, and why it seemed not to compile
 # ----------------------------------------
 # In the notebook's tables, one column of ``einsum`` is empty, because ``jit`` wouldn't take the
-# function. The culprit is the string that says what to multiply:
+# function. The culprit is the string that says what to multiply. Here, ``ni,ni->ni`` multiplies two
+# matrices element by element:
+from textwrap import fill
+
 matrices = jax.device_put(dispatch.inputs("einsum", size=10))
 try:
     jax.jit(jnp.einsum)(dispatch.EINSUM, *matrices)
 except TypeError as error:
-    print(str(error).split(". ")[1])
+    print(fill(str(error), 75))
 
 # %%
 # The arguments of a compiled function are arrays, or trees of arrays, and a string is neither.
@@ -124,9 +128,8 @@ print(np.array_equal(bound(*matrices), expected))
 print(np.array_equal(declared(dispatch.EINSUM, *matrices), expected))
 
 # %%
-# Is it worth the trouble? Without ``jit``, ``jnp.einsum`` parses the string and plans the
-# contraction in Python, in every call. Compiled, it does so only while it is traced. Compare the
-# columns ``jnp`` and ``jit``:
+# Without ``jit``, ``jnp.einsum`` parses the string and plans the computation in Python, in every
+# call. Compiled, it does so only while it is traced. Compare the columns ``jnp`` and ``jit``:
 experiments.tabulate(results, "einsum")
 
 # %%
@@ -152,18 +155,7 @@ print(jax.default_backend(), routines(jnp.linalg.eig, matrix))
 # A name with ``lapack`` stands for a routine of the library that NumPy uses, too, called from
 # within XLA. On a GPU, :func:`jax.lax.linalg.eig` has three implementations to choose from:
 # cuSOLVER, where the installed version is new enough; MAGMA, if you install it; and LAPACK on the
-# host, with the matrix sent there and back.
-#
-# Before we time it, is the answer right? Each eigenvector times its eigenvalue has to equal the
-# matrix times the vector:
-eigenvalues, eigenvectors = jnp.linalg.eig(matrix)
-residual = abs(matrix @ eigenvectors - eigenvectors * eigenvalues).max()
-print(f"{eigenvalues.dtype}, largest residual {float(residual):.1e}")
-
-# %%
-# The dtype is complex even if all eigenvalues turn out to be real, because a compiled program has
-# to fix its dtypes before it has seen a number. Now for the times. Do the libraries come closer as
-# the matrix grows?
+# host, with the matrix sent there and back. Do the libraries come closer as the matrix grows?
 eig = results.select(operation="eig", arrays="its own")
 _ = figures.scaling(
     eig,
@@ -176,23 +168,23 @@ _ = figures.scaling(
 
 # %%
 # With five rows, the compiled ``eig`` was :measured:`eig_of_five than NumPy's`. With fifty, it was
-# :measured:`eig_of_fifty than NumPy's`. The more LAPACK has to do, the less the price of a call
-# matters, which lets JAX draw level with NumPy. To get ahead, JAX needs another advantage, and has
-# one: on these arrays it computes in 32 bits, and NumPy in 64.
+# :measured:`eig_of_fifty than NumPy's`. NumPy's ``eig`` has a price of its own, so a compiled call
+# needn't be behind even on small matrices. On large ones, LAPACK decides. There JAX has the
+# advantage that it computes in 32 bits, where NumPy converts to 64.
 #
 # ``svd``, four times quicker?
 # ----------------------------
 # The notebook closes with a sentence about a larger series of tests, but without its table: for
 # ``dot``, ``svd`` and ``eig`` of matrices, it gives JAX a factor of four over NumPy and autograd.
-# Let us take ``svd``. The singular value decomposition writes a matrix as two orthogonal matrices
+# We test that for ``svd``. The singular value decomposition writes a matrix as two orthogonal matrices
 # (rotations or reflections) with a stretch in between, and geometry is full of it: means of
 # rotations, nearest orthogonal frames, principal components. JAX calls this routine for it:
 print(jax.default_backend(), routines(jnp.linalg.svd, matrix))
 
 # %%
-# On a CPU, JAX calls LAPACK's ``gesdd``, and so does NumPy. That leaves three differences:
-# dispatch, the number of bits, and the build of LAPACK: NumPy's wheels for Linux bring their own as
-# part of OpenBLAS, and JAX borrows SciPy's. Do these differences come to a factor of four?
+# On a CPU, JAX calls LAPACK's ``gesdd``, and so does NumPy. What differs is dispatch, the number of
+# bits, and the build of LAPACK with its threads: NumPy's wheels for Linux bring their own as part
+# of OpenBLAS, and JAX borrows SciPy's. Do these differences come to a factor of four?
 experiments.tabulate(results, "svd")
 
 # %%
@@ -211,11 +203,10 @@ four_times_quicker
 
 # %%
 # Our measurement doesn't settle whether the notebook was right, because its sentence names neither
-# device nor size, and may hold for another device or other sizes. A sentence without its table
-# can't be checked, only measured again.
+# device nor size, and may hold for another device or other sizes.
 #
-# ``solve``, in more than one call
-# --------------------------------
+# ``solve``, and a thread that has to wake
+# ----------------------------------------
 # The notebook also quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`_.
 # Why are these lines slower in JAX than in NumPy, although they are compiled? ::
 #
@@ -236,18 +227,27 @@ systems = experiments.SOLVE.run(budget_s=0.05)
 systems.speedups(over="NumPy")
 
 # %%
-# ``jit`` can't speed up routines that were compiled long ago. And where NumPy makes one call of
-# LAPACK, JAX makes several steps, each with a cost of its own.
+# ``jit`` can't speed up routines that were compiled long ago. And where does the rest of the time go?
+# If several steps were the reason, the smallest systems would suffer most. Look at XLA's counts of
+# operations instead:
+solve = jax.jit(partial(dispatch.solve_and_reduce, jnp))
+for size in (10, 30, 100):
+    program = solve.lower(*dispatch.complex_system(size, 10)).compile()
+    flops = program.cost_analysis()["flops"]
+    print(f"{size:3} equations: {flops:6,.0f} operations")
+
+# %%
+# On a CPU, XLA runs a program of fewer than a thousand operations in the thread that calls it, and
+# hands a larger one to :doc:`another thread </tutorials/performance/dispatch_overhead>`. For a
+# system of middling size, waking that thread can take as long as solving the system. For a large
+# one, it no longer matters.
 #
 # Gradients need a test of their own
 # ----------------------------------
-# The library lives on gradients, and JAX can't deliver all of them. Here are two that fail. The
-# first is of a function that finds the orthogonal matrix nearest to a given one, by multiplying the
-# two outer factors of its ``svd``. We differentiate one element of the result, at a matrix that is
-# already orthogonal. The second is the gradient of eigenvectors:
-from textwrap import fill
-
-
+# The library lives on gradients. Here are two that fail at first. The first is of a function that
+# finds the orthogonal matrix nearest to a given one, by multiplying the two outer factors of its
+# ``svd``. We differentiate one element of the result, at a matrix that is already orthogonal. The
+# second is the gradient of eigenvectors:
 def nearest_orthogonal(matrix):
     left, _, right = jnp.linalg.svd(matrix)
     return left @ right
@@ -257,16 +257,30 @@ print(jax.grad(lambda m: nearest_orthogonal(m)[0, 1])(jnp.eye(3)))
 try:
     jax.grad(lambda m: abs(jnp.linalg.eig(m)[1]).sum())(matrix)
 except NotImplementedError as error:
-    print(fill(str(error).split(" (see")[0], 70))
+    print(fill(str(error), 75))
+
 
 # %%
 # The first gradient exists, and a difference quotient would find it. But JAX's formula for ``svd``
 # divides by differences between squares of singular values, and where the singular values are all
-# 1, as those of an orthogonal matrix are, it divides by zero. The second gradient doesn't exist for
-# every matrix, so JAX refuses it until you promise that your matrices are suitable, whereas
-# autograd computes it unasked. Eigenvalues alone, from :func:`jax.numpy.linalg.eigvals`, have
-# gradients. So before you move, differentiate at your users' matrices, and above all at the special
-# ones.
+# 1, as those of an orthogonal matrix are, it divides by zero. `So does autograd's
+# <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__, so the move changes
+# nothing here. The second gradient doesn't exist for every matrix. Autograd computes it unasked,
+# and JAX wants you to promise that your matrices are suitable:
+def eigenvectors(matrix):
+    options = {
+        "compute_left_eigenvectors": False,
+        "enable_eigvec_derivs": True,
+    }
+    return jax.lax.linalg.eig(matrix, **options)[1]
+
+
+slope = jax.grad(lambda m: abs(eigenvectors(m)).sum())(matrix)
+print("is finite:", bool(jnp.isfinite(slope).all()))
+
+# %%
+# Eigenvalues alone, from :func:`jax.numpy.linalg.eigvals`, have gradients. So before you move,
+# differentiate at your users' matrices, and above all at the special ones.
 #
 # The missing conclusion: move what can move as a whole
 # -----------------------------------------------------
@@ -286,8 +300,8 @@ print(nearest.shape, f"off by {float(abs(off).max()):.1e} at most")
 # %%
 # All thousand matrices took one call. But if your users call one function on one small matrix at a
 # time, the price of a call is all that they will notice. Then look up your operation and size
-# above. And if you can't tell which users you have, keep NumPy's interface in between, so that the
-# same code runs on either.
+# above. And if you can't tell which users you have, write against NumPy's interface, so that they
+# can choose the library.
 #
 # Takeaway
 # --------
@@ -305,11 +319,10 @@ eig_of_five, eig_of_fifty = (
 # %%
 # We timed four operations, in :measured:`compared` cases of operation and size. If geomstats moved
 # from autograd to ``jit``, :measured:`gained` of these cases would take measurably less time, and
-# :measured:`lost` measurably more. But don't judge JAX by single operations if your program chains
-# them: time the longest function that you can compile as a whole, and test its gradients where your
-# data lie. And don't rely on a factor that comes without measurements: the notebook gives JAX a
-# factor of four for ``svd``, but no table. On this page's machine, ``svd`` of two hundred rows was
-# :measured:`svd_compiled than NumPy's`.
+# :measured:`lost` measurably more. ``svd`` of two hundred rows was
+# :measured:`svd_compiled than NumPy's`. But don't judge JAX by single operations if your program
+# chains them: time the longest function that you can compile as a whole. And test gradients at the
+# special matrices of your field. Where singular values coincide, the gradient of ``svd`` is NaN.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # dispatch no longer counts.
