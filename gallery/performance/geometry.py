@@ -236,6 +236,7 @@ for size in (10, 30, 100):
     flops = program.cost_analysis()["flops"]
     print(f"{size:3} equations: {flops:6,.0f} operations")
 
+
 # %%
 # On a CPU, XLA runs a program of fewer than a thousand operations in the thread that calls it, and
 # hands a larger one to :doc:`another thread </tutorials/performance/dispatch_overhead>`. For a

@@ -67,10 +67,10 @@ factor_apart = f"{ratios[most_apart]:.1f}"
 # The medians of the libraries were farthest apart for the task :measured:`most_apart`, by a factor
 # of :measured:`factor_apart`, and closest for :measured:`least_apart`. In *generate*, the libraries
 # don't even do the same thing. On a CPU, NumPy's generator and PyTorch's make one number after the
-# other. JAX's makes each number from its own counter, which takes more operations, but can be done
-# on all cores at once. Two other tasks deserve a closer look.
+# other. JAX's makes each number from its own counter, which can be done on all cores at once, but
+# takes more operations: here it was :measured:`generates than NumPy's`.
 #
-# The first is the product. Every library hands a product of large matrices to code that was tuned
+# Every library hands a product of large matrices to code that was tuned
 # for this purpose, which may leave little to choose between them:
 from jaxcap.report.claims import claim, speedup_of
 
@@ -82,16 +82,17 @@ product_is_faster = claim(
 product_is_faster
 
 # %%
-# For the mean and the sum, libraries can differ for two reasons. The mean *is* a sum, divided by
-# the count. NumPy and PyTorch pass over the matrix twice, because neither call knows of the other,
-# whereas JAX compiles both together, so that XLA sees the same sum twice. How many does it keep?
+# For the mean and the sum, two things can make JAX faster: it sums once instead of twice, and on all
+# cores. The mean *is* a sum, divided by the count. NumPy and PyTorch pass over the matrix twice,
+# because neither call knows of the other, whereas JAX compiles both together, so that XLA sees the
+# same sum twice. How many does it keep?
 traced = jax.jit(linalg.mean_and_sum).lower(jnp.ones(1000))
 print(traced.as_text().count("stablehlo.reduce("), "before compiling")
 print(traced.compile().as_text().count(" reduce("), "after compiling")
 
 # %%
-# The other reason: on a CPU, NumPy sums on a single thread, while the other two can use several,
-# which matters if one thread can't keep the memory busy:
+# And on a CPU, NumPy sums on a single thread, while the other two can use several, which matters if
+# one thread can't keep the memory busy:
 one_sum_pays = claim(
     "JAX takes the mean and the sum of a large matrix faster than NumPy",
     results,
@@ -165,9 +166,8 @@ Table("Share of what the device can do", ("task", *names), rows)
 # that the limit is too low: it was measured in a worse moment or with a worse library, or the data
 # came from a cache.
 #
-# The product has no such excuse, because its limit was measured with a product. But the limit comes
-# from the best call of all, whereas the table shows typical calls, some of which other work has
-# delayed.
+# A product has no such excuse, because its limit was measured with a product. Compare the libraries
+# in that row: what one of them reaches, the device can do.
 #
 # A *roofline* shows, in one picture, how close each task with floating-point arithmetic comes to
 # its limit. A task under its slope is limited by memory, and a task under its flat part by
@@ -201,9 +201,10 @@ print(f"without waiting: {shown:.3g}")
 print(f"with waiting:    {least_s / product.time.value:.2f}")
 
 # %%
-# No device can do far more than its limit, so a share far above 1 means that the clock stopped too
-# early. You can test other people's numbers in the same way: when somebody reports the time of a
-# product, count its operations.
+# No device can do far more than its limit, so a share far above 1 means that something is wrong: most
+# often the clock, or else the count of operations or the number of bits. You can test other
+# people's numbers in the same way: when somebody reports the time of a product, count its
+# operations.
 #
 # A known property exposes a wrong answer
 # ---------------------------------------
@@ -247,21 +248,20 @@ headers = ("library", "largest", "mean", "largest / mean")
 Table("Distance of the product from the identity", headers, rows)
 
 # %%
-# The table has both the largest distance and the mean because somebody once mixed them up. The
-# program that stopped its clock too early also printed a "maximum absolute offset from identity"
-# for three libraries, but for JAX it had computed the mean. So JAX's inverse looked better than it
-# was, in our table by the factor in the last column, and nothing about the number gave that away.
+# Report the largest distance, and not the mean, which differs from it by the factor in the last
+# column. The program that stopped its clock too early printed a "maximum absolute offset from
+# identity" for three libraries, and for JAX, it was the mean. Nothing about the number gave that
+# away.
 #
 # What JAX may round in float32
 # -----------------------------
 # If a product is close to its limit, no library can make it much faster. But fewer bits can raise
-# the limit itself, if the device has instructions for short numbers. Here, the limit was
-# :measured:`limit_16` in bfloat16 and :measured:`limit_32` in float32. For bfloat16, we tried a
-# short and a long result, and took the better.
+# the limit itself, if the device has instructions for them. Here, the limit was
+# :measured:`limit_16` in bfloat16 and :measured:`limit_32` in float32. (The limit for bfloat16 is
+# the better of two products: one returns bfloat16, the other float32.)
 #
-# So far, and on the page on :doc:`fewer bits </tutorials/performance/bits>`, somebody chose the
-# short format. But even if all your arrays are float32, JAX may shorten them inside a product,
-# without being asked. NVIDIA's tensor cores multiply in TF32, which has the range of float32 but
+# On the page on :doc:`fewer bits </tutorials/performance/bits>`, you chose the format. But even if
+# all your arrays are float32, JAX may shorten them inside a product, without being asked. NVIDIA's tensor cores multiply in TF32, which has the range of float32 but
 # only 10 bits of fraction in place of 23, and TPUs in bfloat16, which has 7.
 #
 # A setting called ``precision`` decides whether JAX may do so, and the default favours speed. Pass
@@ -298,20 +298,12 @@ for name, bits in ("float32", 23), ("TF32", 10), ("bfloat16", 7):
 # %%
 # Each bit less doubles the error that comes from rounding the input. From 23 bits to 10, that
 # predicts a factor of 2¹³, or 8,192. We saw a factor of :measured:`tf32_error`, because in float32
-# another error is larger than that of the input: the rounding of the sums. An inverse is less
-# forgiving than a product, because it can multiply a rounding error by as much as the condition
-# number of the matrix. So let our matrix take the test with the identity again, inverted in 32 bits
-# and in 64. How far off is the product now?
-with jax.default_matmul_precision("highest"):
-    identity = x @ jnp.linalg.inv(x)
-off_32 = abs(as_numpy(identity) - np.eye(size)).max()
-print(f"float32 {off_32:.1e}, float64 {offsets['JAX'].max():.1e}")
-print(f"condition number {np.linalg.cond(matrix):.1e}")
-
-# %%
+# another error is larger than that of the input: the rounding of the sums.
+#
 # Takeaway
 # --------
 against_numpy = product_is_faster.estimate
+generates = results.speedup("JAX", over="NumPy", task="generate")
 reached = share_of_limit(product)
 tf32_error = errors["TF32"] / errors["float32"]
 is_ignored = max(by_setting) < 1.5 * min(by_setting)

@@ -64,10 +64,9 @@ for found in plans.values():
 omits_in = ("neither program", "one program", "both programs")[omitted]
 
 # %%
-# *Temporaries* are the memory that the program sets aside for its own use while it runs. The last
-# number is called ``peak_memory_in_bytes``, and leaves out the temporaries of
-# :measured:`omits_in`. Don't rely on that number: to get the total, add arguments, results and
-# temporaries.
+# *Temporaries* are the memory that the program sets aside for its own use while it runs. Under this
+# release and on this device, the last number, ``peak_memory_in_bytes``, leaves out the temporaries
+# of :measured:`omits_in`. So don't rely on it, and add arguments, results and temporaries instead.
 #
 # A gradient remembers
 # --------------------
@@ -115,7 +114,8 @@ figures.headline(figure, finding)
 figures.label_ends(axes)
 
 # %%
-# Does the gradient's line rise by what a layer remembers, leaving out the matrices?
+# Here is by how much the gradient's line rises with each layer, beside the size of what the layer
+# remembers, without the matrices:
 first, *_, last = temporaries["gradient"]
 rise = (last - first) / (numbers_of_layers[-1] - numbers_of_layers[0])
 inputs, _, _, *between = remembered(memory.layer)
@@ -243,9 +243,9 @@ recomputing_costs = claim(
 recomputing_costs
 
 # %%
-# Could more work take less time? It could, because fresh memory costs time, too: for each new page
-# of it, a *page fault* interrupts the process (:doc:`mistake 9 of timing
-# </tutorials/performance/timing>` has more on them). How much new memory does each call get?
+# More work can take less time if it spares the process page faults: the first access to each new page
+# of memory interrupts it (:doc:`mistake 9 of timing </tutorials/performance/timing>` has more on
+# them). How much new memory does each call get?
 import mmap
 
 for name in order:
@@ -254,11 +254,12 @@ for name in order:
     print(f"{name:32} {new:5.1f} MB of new pages in each call")
 
 # %%
-# Freed memory may stay with the process for the next call, or go back to the operating system. On
-# Linux, the ``malloc`` of glibc keeps small blocks, and `adapts what counts as small
-# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__ as a program runs, but by default only
-# up to 32 MiB, or 34 MB. So a gradient with few temporaries may be spared the page faults, and then
-# checkpoints can pay off in time as well.
+# On Linux, glibc's ``malloc`` keeps freed blocks below a threshold for the next call, and returns
+# larger ones to the operating system. By default, the threshold `adapts
+# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__, but only up to 34 MB. So a gradient
+# with fewer temporaries may be spared the page faults, and checkpoints can pay off in time as well.
+# (This experiment leaves ``malloc`` as it is, as your program does. Most others on this site tell
+# it to keep its memory.)
 #
 # A checkpoint may save nothing
 # -----------------------------
@@ -288,10 +289,9 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
 
 
 # %%
-# With checkpoints, JAX asked for each ``tanh`` twice, and the compiler :measured:`reaction`.
-# Anywhere else, reusing a result is the right thing to do, but reuse undoes a checkpoint. To
-# prevent it, JAX puts a barrier between the first computation and its repeat (the option
-# ``prevent_cse`` of :func:`jax.checkpoint`). But a device's compiler may remove the barrier, and
+# With checkpoints, JAX asked for each ``tanh`` twice, and the compiler :measured:`reaction`. Usually,
+# reusing a result is good. Here it undoes the checkpoint. JAX tries to prevent the reuse by a
+# barrier (the option ``prevent_cse`` of :func:`jax.checkpoint`), but a compiler may remove it, and
 # users `have missed their savings <https://github.com/jax-ml/jax/issues/19822>`__.
 #
 # In a ``scan``, as above, one ``tanh`` is in the forward loop and its repeat in the backward loop,
@@ -338,7 +338,8 @@ largest = {}
 for name in (EVERYTHING, INPUTS):
     function = jax.grad(experiments.losses()[name])
     few, more = needed(function, 16), needed(function, 32)
-    fit = int(32 + (limit - more) / (more - few) * 16)
+    per_layer = (more - few) / 16
+    fit = int(32 + (limit - more) / per_layer)
     fits, bursts = needed(function, fit), needed(function, fit + 1)
     print(f"{name}: {fit:,} layers, {fits / limit:.4f} of the limit;")
     print(f"    one more, {bursts / limit:.4f}")
@@ -383,7 +384,8 @@ excess = " and ".join(
 )
 saved_pages = (plain.faults_per_call or 0) - (thrifty.faults_per_call or 0)
 saved_mb = round(saved_pages * mmap.PAGESIZE / 1e6)
-supplied = f"{saved_mb} MB less of it" if saved_mb > 0 else "no less of it"
+less = f"{saved_mb} MB less of" if saved_mb > 0 else "no less of"
+supplied = f"{less} new memory"
 merged = done["layers"] < asked["layers"]
 reaction = "computed it only once" if merged else "computed it twice"
 
@@ -398,8 +400,8 @@ reaction = "computed it only once" if merged else "computed it twice"
 # :measured:`fit_thrifty` layers with them.
 #
 # The gradient with checkpoints was :measured:`compared than the one without`. Checkpoints repeat
-# work, but new memory takes time as well, and each call got :measured:`supplied`. On another device
-# or at another size, the balance may differ.
+# work, but each call got :measured:`supplied`, which costs page faults. On another device or at
+# another size, the balance may differ.
 #
 # Compare the temporaries before and after you add a checkpoint, because a checkpoint around the
 # whole function saves nothing, and a compiler may undo a checkpoint around a part.
