@@ -171,9 +171,9 @@ print("with checkify:", value, "and the error:", error.get())
 # What do the tools cost?
 # -----------------------
 # How much longer does a step take if it prints one number? We compare the mended step with
-# three that are watched: one prints, and we wait for its text; one runs under ``debug_nans``,
-# switched on and off in each call; and one was made by ``checkify``, and raises its error if there
-# is one:
+# three that are watched. One prints, and we wait for its text. One runs under ``debug_nans``, which
+# is switched on and off in each call. And one was made by ``checkify``, and raises its error if
+# there is one.
 from jaxcap.experiments import faults as experiments
 from jaxcap.report import figures
 

@@ -16,8 +16,8 @@ time goes, tests gradients, and writes the conclusion.
 # learned to use a GPU, and it computes at NumPy's speed at best. JAX compiles, maps and
 # differentiates, on whatever device there is. The case against JAX is
 # :doc:`the price of a call </tutorials/performance/dispatch_overhead>`, which you pay for five
-# numbers as for a million, and a second price: on a CPU, programs in which XLA counts a thousand
-# operations are handed to another thread.
+# numbers as for a million. On a CPU, there is a second price: programs in which XLA counts a
+# thousand operations are handed to another thread.
 #
 # We reuse the experiment of the page on :doc:`small arrays
 # </tutorials/performance/dispatch_overhead>`, with all four of its operations: ``dot``, ``einsum``,

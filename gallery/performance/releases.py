@@ -215,9 +215,9 @@ restless_programs = f"{sum(s.has_modes for s in timed)} of {len(timed)}"
 # marks.
 #
 # With bad luck, most processes of one release are slow and most of the next are fast, and the test
-# sees a change. So wherever the processes of some release differ by more than a half, which is so
-# for :measured:`restless_programs` programs, a change has to pass one more check: every process of
-# one release must be faster than all processes of the other.
+# sees a change. The processes of some release differ by half or more for
+# :measured:`restless_programs` programs. There, a change has to pass one more check: every process
+# of one release must be faster than all processes of the other.
 #
 # Measure the largest changes twice
 # ---------------------------------
