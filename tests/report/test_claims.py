@@ -114,7 +114,7 @@ class TestWording:
         assert [re.findall(HIDDEN, html) for html in pages] == [
             ['<span aria-hidden="true">✓</span>'],
             ['<span aria-hidden="true">✗</span>'],
-            ['<span aria-hidden="true">?</span>'],
+            ['<span aria-hidden="true">≈</span>'],
         ]
         for html, outcome in zip(pages, ("holds", "fails", "undecided"), strict=True):
             assert html.startswith(f'<div class="jaxcap-claim jaxcap-{outcome}" role="note">')

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser
 from sites import ROOT
 
 from jaxcap.report import exports
-from jaxcap.report.claims import BEST, LARGEST, SIGNS, WORDS, Evidence, Statement
+from jaxcap.report.claims import BEST, LARGEST, SIGNS, Evidence, Statement
 from jaxcap.results import ProcessSamples, Result, ResultsError, ResultSet
 
 SCRIPTS = (
@@ -151,8 +151,7 @@ def by_python(results: ResultSet, claims: list[Statement]) -> list[Any]:
     def judged(statement: Statement) -> list[str] | None:
         with suppress(ResultsError):
             claim = statement.check(results)
-            outcome = claim.outcome
-            return [WORDS[outcome], SIGNS[outcome], claim.sentence, claim._measured]
+            return [claim.words, SIGNS[claim.words], claim.sentence, claim._measured]
         return None
 
     def column(column: Any) -> list[Any]:

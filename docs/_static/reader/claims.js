@@ -4,7 +4,8 @@
 const readerClaims = (() => {
   const rules = jaxcapRules;
   const WORDS = { holds: "holds", fails: "does not hold", undecided: "undecided" };
-  const SIGNS = { holds: "✓", fails: "✗", undecided: "?" };
+  const CLOSE = "about as fast"; // undecided, although any difference is small
+  const SIGNS = { holds: "✓", "does not hold": "✗", [CLOSE]: "≈", undecided: "?" };
 
   // Whether a result has a value: of a parameter, or of its device's platform.
   function meets(result, name, value) {
@@ -48,12 +49,12 @@ const readerClaims = (() => {
     const estimate = evidence(statement.evidence, { environment, results: own });
     if (!estimate) return null;
     const outcome = outcomeOf(statement, estimate);
+    const words = isClose(outcome, estimate) ? CLOSE : WORDS[outcome];
     return {
       estimate,
       outcome,
-      words: WORDS[outcome],
-      heading: isClose(outcome, estimate) ? "about as fast" : WORDS[outcome],
-      sign: SIGNS[outcome],
+      words,
+      sign: SIGNS[words],
       sentence: sentence(statement.text, outcome, estimate),
       measured:
         `Measured on ${estimate.devices.join(" and ")}: ${estimate.factorInFull}. ` +
@@ -68,9 +69,8 @@ const readerClaims = (() => {
     return high < least || low > most ? "fails" : "undecided";
   }
 
-  // Whether it is undecided although any difference is small.
   function isClose(outcome, { verdictInWords }) {
-    return outcome === "undecided" && verdictInWords === "about as fast";
+    return outcome === "undecided" && verdictInWords === CLOSE;
   }
 
   function sentence(text, outcome, estimate) {
@@ -80,5 +80,5 @@ const readerClaims = (() => {
     return `These measurements can't tell whether ${text}.${but}`;
   }
 
-  return { judge, paired };
+  return { judge, paired, SIGNS };
 })();

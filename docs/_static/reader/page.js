@@ -70,11 +70,12 @@ const readerPage = (() => {
 
   // Such as "41 of 47 claims hold on your machine; 2 do not hold, 3 are undecided, 1 was not measured".
   function tally(claims, on = "") {
-    const count = (outcome) => claims.filter(({ claim }) => claim?.outcome === outcome).length;
-    const [holds, fails, undecided] = ["holds", "fails", "undecided"].map(count);
-    const unmeasured = claims.length - holds - fails - undecided;
+    const count = (words) => claims.filter(({ claim }) => claim?.words === words).length;
+    const [holds, fails, close, undecided] = Object.keys(readerClaims.SIGNS).map(count);
+    const unmeasured = claims.length - holds - fails - close - undecided;
     const rest = [
       [fails, "does not hold", "do not hold"],
+      [close, "came out about as fast", "came out about as fast"],
       [undecided, "is undecided", "are undecided"],
       [unmeasured, "was not measured", "were not measured"],
     ];
@@ -91,13 +92,13 @@ const readerPage = (() => {
     return links.find((link) => link.hash === `#${id}`)?.closest("li");
   }
 
-  function callout({ sign, heading, outcome, sentence, measured }, { name }, isOnlyMachine) {
+  function callout({ sign, words, outcome, sentence, measured }, { name }, isOnlyMachine) {
     const box = element("div", "", { className: `jaxcap-claim jaxcap-${outcome}` });
     box.setAttribute("role", "note");
     const head = element("p", "", { className: "jaxcap-outcome" });
     const drawn = element("span", sign);
     drawn.setAttribute("aria-hidden", "true");
-    head.append(drawn, ` ${capitalised(heading)} on ${isOnlyMachine ? "your machine" : name}`);
+    head.append(drawn, ` ${capitalised(words)} on ${isOnlyMachine ? "your machine" : name}`);
     box.append(head, element("p", sentence), element("p", measured, { className: "jaxcap-note" }));
     return box;
   }

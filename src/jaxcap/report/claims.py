@@ -18,8 +18,10 @@ from jaxcap.results.statistics import CONFIDENCE, Speedup
 
 Outcome = Literal["holds", "fails", "undecided"]
 
-# A sign and words for each outcome, which are told apart without colours.
-SIGNS: dict[Outcome, str] = {"holds": "✓", "fails": "✗", "undecided": "?"}
+# What an undecided claim is called if any difference is smaller than a quarter.
+_CLOSE = "about as fast"
+# How the outcomes are called, with signs that tell them apart without colours.
+SIGNS = {"holds": "✓", "does not hold": "✗", _CLOSE: "≈", "undecided": "?"}
 WORDS: dict[Outcome, str] = {
     "holds": "holds",
     "fails": "does not hold",
@@ -204,6 +206,11 @@ class Claim:
         return "fails" if high < above or low > below else "undecided"
 
     @property
+    def words(self) -> str:
+        """How the outcome is called: if it is undecided, perhaps ``"about as fast"``."""
+        return _CLOSE if self._is_close else WORDS[self.outcome]
+
+    @property
     def sentence(self) -> str:
         """What the measurements say, which is the claim itself only where it holds."""
         text = self.statement.text
@@ -220,7 +227,7 @@ class Claim:
     def _repr_html_(self) -> str:
         return (
             f'<div class="jaxcap-claim jaxcap-{self.outcome}" role="note">'
-            f'<p class="jaxcap-outcome"><span aria-hidden="true">{SIGNS[self.outcome]}</span> '
+            f'<p class="jaxcap-outcome"><span aria-hidden="true">{SIGNS[self.words]}</span> '
             f"{self._heading}</p><p>{escape(self.sentence)}</p>"
             f'<p class="jaxcap-note">{escape(self._measured)}</p></div>'
         )
@@ -228,13 +235,11 @@ class Claim:
     @property
     def _is_close(self) -> bool:
         """Whether it is undecided although any difference is small."""
-        is_close = self.estimate.verdict_in_words == "about as fast"
-        return self.outcome == "undecided" and is_close
+        return self.outcome == "undecided" and self.estimate.verdict_in_words == _CLOSE
 
     @property
     def _heading(self) -> str:
-        words = "about as fast" if self._is_close else WORDS[self.outcome]
-        return f"{words.capitalize()} here"
+        return f"{self.words.capitalize()} here"
 
     @property
     def _measured(self) -> str:

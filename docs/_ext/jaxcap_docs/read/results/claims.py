@@ -9,7 +9,7 @@ from typing import NamedTuple
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from jaxcap.report.claims import SIGNS, WORDS, Claim, Statement
+from jaxcap.report.claims import SIGNS, Claim, Statement
 from jaxcap.results import Environment, ResultsError
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import SECTIONS, TUTORIALS, TUTORIALS_FOLDER
@@ -129,7 +129,7 @@ def _check_everywhere(page: str, claim: Claim, environment: Environment) -> Clai
 def _outcome(claim: Claim | None) -> Cell:
     if claim is None:
         return _text(MISSING)
-    text = f"{SIGNS[claim.outcome]} {WORDS[claim.outcome]}"
+    text = f"{SIGNS[claim.words]} {claim.words}"
     evidence = claim.estimate.factor_in_full
     if (devices := claim.estimate.devices) != (claim.results.environment.device,):
         evidence += f", on {' and '.join(map(str, devices))}"
@@ -151,10 +151,10 @@ def _table_of_counts(claims: Sequence[ClaimEverywhere], machines: Sequence[str])
     """Count the outcomes of all claims on each machine."""
     rows = []
     for machine in machines:
-        outcomes = [c.checked[machine].outcome for c in claims if machine in c.checked]
-        counts = [*(outcomes.count(outcome) for outcome in WORDS), len(claims) - len(outcomes)]
+        outcomes = [c.checked[machine].words for c in claims if machine in c.checked]
+        counts = [*(outcomes.count(words) for words in SIGNS), len(claims) - len(outcomes)]
         rows.append([_text(machine), *(_text(str(count)) for count in counts)])
-    return _table("How many hold", ("Device", *WORDS.values(), MISSING), rows)
+    return _table("How many hold", ("Device", *SIGNS, MISSING), rows)
 
 
 def _table(caption: str, headers: Sequence[str], rows: Sequence[Sequence[Cell]]) -> nodes.table:

@@ -22,7 +22,6 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap.experiments import catalogue
 from jaxcap.measure.experiment import Experiment, Points
 from jaxcap.report import figures, findings
-from jaxcap.report.claims import WORDS
 from jaxcap.report.exports import side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet, ResultTable
 from jaxcap.results.files import slug
@@ -275,7 +274,7 @@ def _claims(experiment: str, env: BuildEnvironment) -> list[nodes.Node]:
     for page, claim in links.claims_about(experiment):
         row = links.link_to_row(page, claim.statement, env, f"that {claim.statement.text}")
         made_in = links.link_to_claim(page, claim.statement, env)
-        outcome = nodes.Text(f": {WORDS[claim.outcome]} on this site")
+        outcome = nodes.Text(f": {claim.words} on this site")
         item = nodes.paragraph("", "", row, nodes.Text(", in "), made_in, outcome)
         items.append(nodes.list_item("", item))
     if not items:

@@ -10,7 +10,6 @@ from sphinx.util.docutils import SphinxDirective
 
 from jaxcap import published
 from jaxcap.published import Assessment, Conclusion
-from jaxcap.report.claims import WORDS
 from jaxcap.report.reliability import false_alarms
 from jaxcap.results import audit
 from jaxcap_docs import page_records
@@ -48,14 +47,13 @@ def _findings() -> list[tuple[str, str, str]]:
 
 def _checks() -> Iterator[tuple[str, str, str]]:
     claims = [
-        claim.outcome
+        claim.words
         for tutorial in TUTORIALS
         if (record := page_records.load(tutorial))
         for claim in record.checked_claims()
     ]
     if claims:
-        outcomes = Counter(WORDS[outcome] for outcome in claims)
-        yield "results/claims", f"{len(claims)} claims checked", _listed(outcomes)
+        yield "results/claims", f"{len(claims)} claims checked", _listed(Counter(claims))
     assessments = published.assess_all(page_records.recordings())
     yield "results/then_and_now", *published_values(assessments)
     for of_machine in recorded()[:1]:

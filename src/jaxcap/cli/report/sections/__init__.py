@@ -17,14 +17,15 @@ from jaxcap.cli.report.sections.claims import (
     ClaimHere,
     check_claims,
     claims,
-    count,
     outcomes_in_words,
 )
 from jaxcap.cli.report.sections.device import ceilings, dispatch, quiet
 from jaxcap.cli.report.sections.installation import installation, limits, method
+from jaxcap.cli.report.sections.parts import MISSING
 from jaxcap.cli.report.sections.release import release
 from jaxcap.measure.machine.doctor import Diagnosis, Facts, diagnose
 from jaxcap.measure.machine.limits import Limits
+from jaxcap.report.claims import WORDS
 from jaxcap.report.document import Section
 
 
@@ -60,17 +61,17 @@ def _summary(
     checked: Sequence[ClaimHere],
 ) -> Section:
     problems = [f"{finding.subject}: {finding.state}" for finding in findings if finding.remedy]
-    outcomes = count(checked)
+    outcomes = [here.outcome for here in checked]
     sentences = [
         f"Problems: {'; '.join(problems)}." if problems else "No problems were found.",
         *told,
-        outcomes_in_words(outcomes),
+        outcomes_in_words(checked),
     ]
     data = {
         "schema_version": 1,
         "jaxcap": __version__,
         "jax": facts.jax,
         "problems": problems,
-        "claims": outcomes,
+        "claims": {outcome: outcomes.count(outcome) for outcome in (*WORDS, MISSING)},
     }
     return Section(name="summary", heading="In short", sentences=sentences, data=data)

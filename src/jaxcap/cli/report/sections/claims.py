@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxcap.cli.report.measuring import Measured
 from jaxcap.cli.report.sections.parts import MISSING, numbers
-from jaxcap.report.claims import SIGNS, WORDS, Claim, Statement
+from jaxcap.report.claims import SIGNS, Claim, Statement
 from jaxcap.report.document import Section
 from jaxcap.report.statements import tutorial_claims
 from jaxcap.results import ResultsError
@@ -67,7 +67,7 @@ def claims(checked: Sequence[ClaimHere], measured: Measured) -> Section:
     judged = [
         (
             here.statement.claimed,
-            f"{SIGNS[here.claim.outcome]} {WORDS[here.claim.outcome]}",
+            f"{SIGNS[here.claim.words]} {here.claim.words}",
             here.claim.estimate.factor_in_full,
             here.link,
         )
@@ -94,7 +94,7 @@ def claims(checked: Sequence[ClaimHere], measured: Measured) -> Section:
         name="claims",
         heading="Which claims of the tutorials hold here",
         sentences=[
-            outcomes_in_words(count(checked)),
+            outcomes_in_words(checked),
             *([f"Nothing was measured: {reason}."] if reason else []),
         ],
         tables=[table] if judged else [],
@@ -103,15 +103,8 @@ def claims(checked: Sequence[ClaimHere], measured: Measured) -> Section:
     )
 
 
-def count(checked: Sequence[ClaimHere]) -> dict[str, int]:
-    """Count the claims by what became of them."""
-    outcomes = [here.outcome for here in checked]
-    return {outcome: outcomes.count(outcome) for outcome in (*WORDS, MISSING)}
-
-
-def outcomes_in_words(counts: Mapping[str, int]) -> str:
+def outcomes_in_words(checked: Sequence[ClaimHere]) -> str:
     """Say how many claims there are of each outcome."""
-    words = [
-        f"{words} {counts[outcome]}" for outcome, words in (*WORDS.items(), (MISSING, MISSING))
-    ]
-    return f"The {sum(counts.values())} claims of the tutorials, here: {', '.join(words)}."
+    outcomes = [MISSING if here.claim is None else here.claim.words for here in checked]
+    counts = [f"{words} {outcomes.count(words)}" for words in (*SIGNS, MISSING)]
+    return f"The {len(checked)} claims of the tutorials, here: {', '.join(counts)}."
