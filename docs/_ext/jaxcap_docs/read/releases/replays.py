@@ -116,7 +116,7 @@ def _newest(replay: Replay, verdicts: Mapping[str, ReplayVerdict]) -> str:
     slowdown = verdict.slowdown
     return (
         f" Under {escape(release)}, it takes {slowdown.short} times as long as {rival} "
-        f"({slowdown.range})."
+        f"({slowdown.range}; <em>f</em> is {replay.factor:.3g})."
     )
 
 

@@ -272,10 +272,11 @@ def _claims(experiment: str, env: BuildEnvironment) -> list[nodes.Node]:
     """List what is claimed on the grounds of an experiment."""
     items = []
     for page, claim in links.claims_about(experiment):
-        row = links.link_to_row(page, claim.statement, env, f"that {claim.statement.text}")
+        text = claim.statement.text
+        row = links.link_to_row(page, claim.statement, env, f"{text[0].upper()}{text[1:]}")
         made_in = links.link_to_claim(page, claim.statement, env)
-        outcome = nodes.Text(f": {claim.words} on this site")
-        item = nodes.paragraph("", "", row, nodes.Text(", in "), made_in, outcome)
+        outcome = nodes.Text(f": {claim.words} on this site. Claimed in ")
+        item = nodes.paragraph("", "", row, outcome, made_in, nodes.Text("."))
         items.append(nodes.list_item("", item))
     if not items:
         return []
