@@ -3,10 +3,10 @@ Is indexing slow?
 =================
 
 An index can be an array, and then a single line reads or changes many elements. Such a line jumps
-about in memory, which is slow once the array is too large for the processor's caches. One way round it, meant for accelerators that excel
-at matrix products, is to multiply by a matrix of ones and zeros. Another is to sort first, so that
-what belongs together lies together. Is indexing so slow that either of them pays? And does the
-answer depend on the library?
+about in memory, which is slow once the array is too large for the processor's caches. One way round
+it, meant for accelerators that excel at matrix products, is to multiply by a matrix of ones and
+zeros. Another is to sort first, so that what belongs together lies together. Is indexing so slow
+that either of them pays? And does the answer depend on the library?
 """
 
 # %%
