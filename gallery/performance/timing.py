@@ -4,8 +4,9 @@ How to time JAX, and how not to
 
 A wrong timing doesn't crash. It prints a number with a unit, and the number looks fine. This page
 makes nine mistakes on purpose, beside the right measurement wherever there is one, so that you'll
-recognise them later. Most come from published benchmarks, and you may find some in your own code.
-If nine are too many for one sitting, stop after the fifth: the rest are subtler.
+recognise them later. Most of them we found in :doc:`published benchmarks
+</results/then_and_now>`, and you may find some in your own code. If nine are too many for one
+sitting, stop after the fifth.
 """
 
 # %%
@@ -29,8 +30,8 @@ def stopwatch(function, *args):
 
 # %%
 # To see how far off a timing is, you need another that you can trust. Ours come from an experiment
-# that runs in several fresh processes, which take turns. Mistake 6 shows what a single process
-# can't see.
+# that runs in several fresh processes, which take turns. Mistake 6 explains why one process isn't
+# enough.
 from jaxcap.experiments import mistakes
 
 results = mistakes.MISTAKES.run(budget_s=0.03)
@@ -108,7 +109,8 @@ waves
 # NumPy's arrays live in the host's memory, and JAX computes on arrays that live on the device. Pass
 # a NumPy array to a JAX function, and each call has to bring the data over before it can start. On
 # a CPU, that means a copy, unless the array's address happens to be a multiple of 64 bytes, where
-# JAX can read it in place. We chose another address for ours, and sent a million numbers each time:
+# JAX can read it in place. We chose another address for ours, and sent a million numbers each time
+# to a compiled ``x + 1``:
 sending = results.select(question=mistakes.SENDING)
 sending
 
@@ -127,10 +129,10 @@ sending_costs
 # Each ratio on this page is the median of the ratios within rounds, so it may differ from the
 # quotient of two times in a table.
 #
-# Which of the two times is right, sent or on the device, depends on your program. If it sends its
-# data once, do that before the clock starts, with ``jax.block_until_ready(jax.device_put(x))``,
-# because :func:`jax.device_put` returns early, too. If it has new data for each call, leave the
-# transfer in, and say so.
+# Which of the two times is right, sent or on the device, depends on your program. If your program
+# sends its data once, send it before you start the clock, with
+# ``jax.block_until_ready(jax.device_put(x))``, because :func:`jax.device_put` returns early, too.
+# If it has new data for each call, leave the transfer in, and say so.
 #
 # Mistake 4: comparing different dtypes
 # -------------------------------------
@@ -156,7 +158,13 @@ print("the same dtype:  ", alike)
 # To make a wrapper, ``jax.jit(f)`` inspects ``f``. Throw the wrapper away, and the next call has to
 # make another. That one still finds what JAX has compiled for ``f``. But if the function is new as
 # well, as a ``lambda`` written inside the call always is, there is nothing to find, and JAX
-# compiles again. Guess what these habits cost before you look:
+# compiles again. Here are the three kinds of call, which we time on a hundred numbers::
+#
+#     jax.jit(lambda x: wave(x))(x)  # a new lambda in each call
+#     jax.jit(wave)(x)  # a new wrapper in each call
+#     compiled_wave(x)  # wrapped once
+#
+# Guess what the first two cost before you look:
 wrapping = results.select(question=mistakes.WRAPPING)
 ONCE, NEW = mistakes.WRAPPED_ONCE, mistakes.NEW_WRAPPER
 over_wrapper = wrapping.speedup(ONCE, over=NEW)
@@ -191,7 +199,7 @@ all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 # %%
 # In the figure, each column is one process, its dots are rounds, and the square is their median.
 # Suppose that you had run only the first process. The grey band is the interval that you would have
-# reported. How many of the other squares does the band catch?
+# reported.
 first, *others = by_process
 outside = sum(not first.low <= one.value <= first.high for one in others)
 of_others = f"{outside} of {len(others)} other processes"
@@ -225,27 +233,29 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # %%
 # :measured:`verdict_of_band`. A process can judge itself only by how well its own rounds agree. But
 # some things are settled when a process starts, such as where its code lies in memory, and they
-# stay the same in all its rounds. So a square's interval may be narrow and still miss its
-# neighbours. Here is what single rounds could have told you, and what all processes together say:
+# stay the same in all its rounds. So one process can report a narrow interval that the next process
+# falls outside. Here is what single rounds could have told you, and what all processes together
+# say:
 single = np.concatenate(rounds)
 print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 
 # %%
-# The last line is what this site prints: the median, over several fresh processes, of the median
-# ratio within the rounds of each. Its interval, which is dashed in the figure, is a prediction:
-# measure again in as many new processes, and 95 times out of 100 their median should fall inside.
+# The last line is what this site prints. We take the median ratio in each process, and then the
+# median over the processes. Its interval, which is dashed in the figure, is a prediction: measure
+# again in as many new processes, and 95 times out of 100 their median should fall inside.
 #
 # Mistake 7: choosing a weak opponent
 # -----------------------------------
 # How much faster JAX is depends on whom it races. Take ``wave`` of a thousand numbers, which JAX
 # computes in one call. The first opponent does the same work in the same dtype, but in a Python
-# loop over the numbers. The second is NumPy, used the way it is meant to be:
+# loop over the numbers, ``[wave(number, np) for number in x]``. The second is NumPy, used the way it
+# is meant to be, ``wave(x, np)``:
 opponents = results.select(question=mistakes.OPPONENTS)
 opponents
 
 # %%
-# The same JAX, in the words of two press releases:
+# Here is the same time of JAX, set against each opponent:
 against_weak = opponents.speedup(mistakes.COMPILED, over=mistakes.LOOP)
 against_strong = opponents.speedup(mistakes.COMPILED, over=mistakes.NUMPY)
 print("against the loop:   ", against_weak)
@@ -310,8 +320,6 @@ for label, some in ("memory kept", kept), ("the default", by_default):
     print(f"  jit: {speedup}")
 
 # %%
-# With the memory kept, this repeats the comparison of mistake 6.
-#
 # A page fault costs time that has nothing to do with JAX. Where one variant has many and the other
 # has few, part of what you would credit to ``jit`` belongs to the allocator. Your own program lives
 # with the default, so neither number is a lie. But before you quote one of them, count page faults
@@ -380,8 +388,9 @@ _ = figures.dumbbell(
 # %%
 # A stopwatch and a checklist to keep
 # -----------------------------------
-# For a first look at your own code, this much is enough. It avoids mistakes 1 and 2, and the rest
-# is up to what you pass to it:
+# For a first look at your own code, this much is enough. It avoids mistakes 1 and 2. It still
+# measures in a single process, and leaves the allocator as it is. The other mistakes depend on what
+# you pass to it:
 def median_time(function, *args, repeats=20):
     """Time a call that waits for its result, in seconds."""
     jax.block_until_ready(function(*args))  # compiles, and isn't timed

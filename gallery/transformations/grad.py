@@ -57,12 +57,12 @@ from jaxcap.kernels.elementwise import wave
 jax.make_jaxpr(jax.grad(wave))(3.0)
 
 # %%
-# Each of the three terms brings its derivative: ``sin a`` brings ``cos a``, ``mul 0.2 a`` brings
-# 0.2, and ``cos f`` brings ``sin f``, which is multiplied by -1 and by the 2 inside the cosine. The two lines with ``add_any`` add up the three derivatives. The record also computes the
-# value of ``wave``, and then drops it, in the line that begins with an underscore. Often you want
-# the value as well, to see whether an optimiser makes progress, and :func:`jax.value_and_grad`
-# gives you both. Ask for them together, because a compiled program then computes only once what
-# they have in common:
+# Each term contributes its derivative: ``cos a`` comes from ``sin a``, 0.2 from ``mul 0.2 a``, and
+# ``sin f``, times -1 and times 2, from ``cos f``. The two lines with ``add_any`` add up the three.
+# This listing, which JAX calls a *jaxpr*, also computes the value of ``wave``, and discards it in
+# the line that begins with an underscore. Often you want the value as well, to see whether an
+# optimiser makes progress, and :func:`jax.value_and_grad` gives you both. Ask for them together,
+# because your function then runs only once for both:
 value, slope_at_3 = jax.value_and_grad(wave)(3.0)
 print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 
@@ -109,9 +109,8 @@ jax.grad(error_and_prediction, has_aux=True)(params, inputs, 5.0)
 # ``grad`` goes backwards, from one result to all of its inputs. That is why one backward pass is
 # enough for a loss, however many parameters it has. Its price is :doc:`memory
 # </tutorials/performance/memory>`, because intermediate results have to be kept until the way back
-# needs them. :func:`jax.jvp` goes forwards, from one
-# direction in the inputs to all results, which suits a function with few inputs and many results.
-# Give ``jvp`` a point and a direction, and it returns the value and the slope along that direction:
+# needs them. :func:`jax.jvp` goes forwards: it follows one direction of change in the inputs through
+# to every result, which suits a function with few inputs and many results. Give ``jvp`` a point and a direction, and it returns the value and the slope along that direction:
 jax.jvp(wave, (3.0,), (1.0,))
 
 # %%
@@ -125,7 +124,7 @@ backwards(jnp.ones(3))
 
 # %%
 # For all second derivatives, :func:`jax.hessian` applies forward differentiation to the backward
-# pass. Use it for few parameters, because a thousand have a million second derivatives:
+# pass. Use it for few parameters, because a thousand parameters have a million second derivatives:
 jax.hessian(squared_error)(weights, 1.0, inputs, 5.0)
 
 # %%
@@ -144,7 +143,7 @@ except TypeError as error:
 slopes = jax.vmap(jax.grad(wave))(x)
 
 # %%
-# Draw these slopes as short tangents. They should touch the curve without crossing it, except at
+# Draw these slopes as short tangents. They should touch the curve without crossing it, except near
 # inflection points:
 import matplotlib.pyplot as plt
 
@@ -211,16 +210,16 @@ figures.label_ends(plt.gca())
 # Each line is a V. (The one in 32 bits goes flat on the left, because steps that short don't change
 # 3, and the difference is zero.) To the right of the best step, what counts is how ``wave`` bends,
 # and the error grows with the square of the step. To the left, rounding takes over. So even the
-# best step costs digits, and because there are few to spare in 32 bits, gradients are checked in
-# 64. A rule of thumb for the step is the cube root of *machine epsilon*, the gap between 1 and the
+# best step costs digits. In 32 bits there are few to spare, so check gradients in 64 bits. A rule
+# of thumb for the step is the cube root of *machine epsilon*, the gap between 1 and the
 # next number. Compare it with the best step:
 best_step = steps[errors["64 bits"].argmin()]
 rule = np.cbrt(np.finfo(float).eps)
 print(f"best step {best_step:.1e}, rule of thumb {rule:.1e}")
 
 # %%
-# ``grad`` takes no step, so it pays no such price. Compare both with the derivative worked out by
-# hand, :math:`0.2 + \cos(x) - 2 \sin(2x)`, at all twenty points:
+# ``grad`` takes no step. Compare it, and the differences, with the derivative worked out by hand,
+# :math:`0.2 + \cos(x) - 2 \sin(2x)`, at all twenty points:
 from jaxcap.kernels.autodiff import wave_derivative
 
 with jax.enable_x64(True):
@@ -233,14 +232,15 @@ with jax.enable_x64(True):
 print("differences", off_by_steps, "grad", off_by_grad)
 
 # %%
-# You needn't write that check yourself. `JAX's checker
+# You needn't write such a check yourself. `JAX's checker
 # <https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html>`__ steps in a random
 # direction, so that it can take functions of many numbers, and raises an error if the slopes
-# disagree:
+# disagree. Give it arrays of 64 bits, or it will have to tolerate larger errors:
 from jax.test_util import check_grads
 
 with jax.enable_x64(True):
-    check_grads(error_of, (params, inputs, 5.0), order=1)
+    wide = jax.tree.map(np.float64, (params, inputs, 5.0))
+    check_grads(error_of, wide, order=1)
 
 # %%
 # JAX's `cookbook <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ shows other
@@ -321,13 +321,21 @@ try:
 except FloatingPointError as error:
     print(str(error).splitlines()[0])
 
+
 # %%
 # A slope can be wrong without being NaN
 # --------------------------------------
-# Here is one function, written in two ways. Only the second slope is right, because the first is a
-# difference of two numbers that agree in nearly all of their digits:
-print(jax.grad(lambda x: jnp.sqrt(x + 1) - jnp.sqrt(x))(1e7))
+# Here is one function, written in two ways, and the first of them again in 64 bits. In 32 bits, the
+# first slope is wrong, because it is a difference of two numbers that agree in nearly all of their
+# digits:
+def gap(x):
+    return jnp.sqrt(x + 1) - jnp.sqrt(x)
+
+
+print(jax.grad(gap)(1e7))
 print(jax.grad(lambda x: 1 / (jnp.sqrt(x + 1) + jnp.sqrt(x)))(1e7))
+with jax.enable_x64(True):
+    print(jax.grad(gap)(1e7), "in 64 bits")
 
 # %%
 # Takeaway

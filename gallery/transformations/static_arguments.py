@@ -7,8 +7,7 @@ which branch is taken, how large an array is. If Python code depends on such an 
 to know it while JAX traces the function. This page shows the errors that you get, and two ways out.
 You can make the argument *static*: then Python knows its value, but JAX compiles again for each new
 one. Or you can leave the argument *traced*, and move the loop or the branch into the compiled
-program, which works for everything except what fixes the program's shapes, such as a length or an
-axis.
+program. That works for numbers, unless they fix a shape, such as a length or an axis.
 """
 
 
@@ -105,7 +104,7 @@ def counting(function):
 
 
 # %%
-# Which of these four calls compile? A clock should notice, too:
+# Which of these four calls compile? A call that compiles should also take much longer:
 import time
 
 counted_loop = counting(empty_loop)
@@ -194,10 +193,11 @@ for _ in range(3):
 
 # %%
 # Each ``partial`` is a new function to JAX, even if it holds the same value. So make and compile
-# each one once, and keep the result for later calls. (A static argument does this for you.)
+# each one once, and keep the result for later calls. (With a static argument, ``jit`` keeps the
+# compiled programs for you.)
 #
-# What if the value is an array? An array that a function finds outside becomes a constant of its
-# program. Compare the lengths of the two programs that JAX hands to the compiler:
+# What if the value is an array? An array that a function uses without taking it as an argument
+# becomes a constant in the compiled program. Compare the lengths of the two programs that JAX hands to the compiler:
 million = jnp.linspace(0.0, 1.0, 1_000_000)
 
 
@@ -330,13 +330,15 @@ unrolling_pays = claim(
     speedup_of(experiments.UNROLLED, over=experiments.ROLLED, steps=LARGEST),
 )
 later_unrolled = unrolling_pays.estimate
+pays_late = "pays only after many calls"
+unrolling_here = pays_late if unrolling_pays.holds else "doesn't pay here"
 unrolling_pays
 
 # %%
-# Unrolled, a later call was :measured:`later_unrolled than with fori_loop`. :doc:`The page on loops
-# </tutorials/transformations/loops>` looks into such differences. It also shows a reason for a
-# static number of steps: :func:`jax.grad` has to go backwards through the loop, and refuses a
-# ``fori_loop`` whose number of steps is traced.
+# Unrolled, a later call was :measured:`later_unrolled than with fori_loop`, so unrolling
+# :measured:`unrolling_here`. :doc:`The page on loops </tutorials/transformations/loops>` looks into
+# such differences. It also shows a reason for a static number of steps: :func:`jax.grad` has to go
+# backwards through the loop, and refuses a ``fori_loop`` whose number of steps is traced.
 #
 # When shapes keep changing, pad to a few
 # ---------------------------------------
@@ -421,10 +423,10 @@ padding_costs
 # --------
 # Make an argument static, or fill it in beforehand, if it decides what the program is: a shape, an
 # axis, or a switch between two methods. Leave it traced if it is a number to compute with. Avoid
-# changing static values often, because every new value compiles: even for an unrolled loop of one
-# step, the first call took as long as :measured:`new_in_calls` later ones.
+# changing static values often, because every new value compiles: here, the first call of a program
+# with a single cosine took as long as :measured:`new_in_calls` later ones.
 #
-# Often you needn't make an argument static at all. What does it decide?
+# Whether an argument must be static depends on what it decides:
 #
 # - A shape, an axis, or a method chosen by a string: make it static.
 # - The number of steps: let ``fori_loop`` or ``while_loop`` take it, unless ``grad`` has to go

@@ -207,7 +207,7 @@ class Claim:
 
     @property
     def words(self) -> str:
-        """How the outcome is called: if it is undecided, perhaps ``"about as fast"``."""
+        """The name of the outcome, ``"about as fast"`` for one that is undecided but close."""
         return _CLOSE if self._is_close else WORDS[self.outcome]
 
     @property
