@@ -58,7 +58,7 @@ def test_two_functions_are_compared_and_saved() -> None:
     assert results.variants == (over, function)
     assert not any(result.parameters for result in results)
     assert (
-        sentence.startswith((f"“{function}”", "No clear difference")) or "equally fast" in sentence
+        sentence.startswith((f"“{function}”", "Undecided")) or "equally fast" in sentence
     )
 
 

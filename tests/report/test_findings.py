@@ -27,7 +27,7 @@ UNSURE = ratio(1.2, noise=15)
         (FASTER, "jit is 3.00 times faster than NumPy"),
         (SLOWER, "jit is 3.00 times slower than NumPy"),
         (EQUAL, "jit and NumPy are about equally fast"),
-        (UNSURE, "No clear difference between jit and NumPy"),
+        (UNSURE, "Undecided: jit is 0.7 to 1.9 times as fast as NumPy"),
         (ratio(3, processes=1), "jit is 3.00 times faster than NumPy (one process)"),
     ],
 )
@@ -77,9 +77,9 @@ def test_trend_that_comes_back_says_that_it_was_gone(between: Speedup, words: st
 
 
 def test_trend_claims_nothing_that_is_undecided() -> None:
-    assert trend(UNSURE, UNSURE) == "No clear difference between jit and NumPy"
+    assert trend(UNSURE, UNSURE) == "Undecided: jit is 0.7 to 1.9 times as fast as NumPy"
     assert trend(FASTER, EQUAL, UNSURE) == (
-        "No clear difference at size 1 million; jit is 3.0 times faster than NumPy at size 10"
+        "Undecided at size 1 million (0.7 to 1.9); jit is 3.0 times faster than NumPy at size 10"
     )
     assert trend(UNSURE, EQUAL, SLOWER) == (
         "jit is 3.0 times slower than NumPy at size 1 million, but not certainly at smaller ones"
@@ -128,7 +128,7 @@ def test_extremes_name_the_best_and_the_worst() -> None:
     assert said.endswith("than NumPy; a undecided")
     said = findings.extremes("NumPy", {"a": EQUAL, "c": SLOWER})
     assert said.replace("3.00", "3.0") == "c is 3.0 times slower than NumPy; a about as fast"
-    assert findings.extremes("NumPy", {"a": UNSURE, "b": EQUAL}) == "No clear difference from NumPy"
+    assert findings.extremes("NumPy", {"a": UNSURE, "b": EQUAL}) == "No certain difference from NumPy"
     assert findings.extremes("NumPy", {"a": FASTER}).startswith("a is 3.0")
 
 
@@ -160,7 +160,7 @@ def test_lines_are_compared_at_a_place_that_is_named() -> None:
     apart = lines[0] + lines[3]
     assert findings.of_times(apart, x="size").startswith("At the largest size of each, ")
     assert findings.extremes("a", {"b": EQUAL, "c": UNSURE}, at="at size 10") == (
-        "No clear difference from a at size 10"
+        "No certain difference from a at size 10"
     )
 
 

@@ -42,7 +42,7 @@ def comparison(variant: str, over: str, speedup: Speedup, *, at: str = "") -> st
     elif speedup.verdict_in_words == "about as fast":
         text = f"{variant} and {over} are about equally fast"
     else:
-        text = f"No clear difference between {variant} and {over}"
+        text = f"Undecided: {variant} is {speedup.range} times as fast as {over}"
     return " ".join(filter(None, (text, at, _caveat([speedup]))))
 
 
@@ -71,7 +71,7 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
     elif most.verdict == "undecided":
         decided = next(pair for pair in reversed(ordered) if pair[1].verdict != "undecided")
         where = f"at {place(x, decided[0])}"
-        text = f"No clear difference {at_last}; {_with_factor(variant, over, decided[1])} {where}"
+        text = f"Undecided {at_last} ({most.range}); {_with_factor(variant, over, decided[1])} {where}"
     elif (start := ordered[others[-1] + 1][0]) < last:
         text = (
             f"From {place(x, start)} on, {variant} is {most.verdict} than {over}: "
@@ -120,7 +120,7 @@ def extremes(over: str, speedups: Mapping[str, Speedup], *, at: str = "") -> str
     ordered = [(_in_a_sentence(name), speedup) for name, speedup in ordered]
     over, caveat = _in_a_sentence(over), _caveat(speedups.values())
     if all(speedup.verdict == "undecided" for speedup in speedups.values()):
-        return " ".join(filter(None, (f"No clear difference from {over}", at, caveat)))
+        return " ".join(filter(None, (f"No certain difference from {over}", at, caveat)))
     (worst, low), (best, high) = ordered[0], ordered[-1]
     if low.verdict == high.verdict == "undecided":  # then another variant is certain
         worst, low = next(pair for pair in ordered if pair[1].verdict != "undecided")
@@ -159,8 +159,7 @@ def pay_off(variant: str, over: str, speedup: Speedup, calls: Estimate | None) -
 
 def verdict(speedup: Speedup) -> str:
     """Say how much faster or slower, beside the name of what that is."""
-    words = speedup.verdict_in_words
-    return "no clear difference" if words == "undecided" else words
+    return speedup.verdict_in_words
 
 
 def spread(estimates: Mapping[str, Estimate]) -> str:
