@@ -198,7 +198,12 @@ def quoted(estimate: Estimate) -> str:
 
 
 def of_times(
-    results: ResultSet, *, over: str | None = None, about: str | None = None, x: str | None = None
+    results: ResultSet,
+    *,
+    over: str | None = None,
+    about: str | None = None,
+    x: str | None = None,
+    compare: bool = True,
 ) -> str:
     """Say what the times of results have shown.
 
@@ -214,6 +219,8 @@ def of_times(
         ``over``.
     x
         The parameter along the axis, if there is one.
+    compare
+        Whether the variants do the same work, so that they can be compared.
 
     Returns
     -------
@@ -221,12 +228,13 @@ def of_times(
         A comparison of variants, or the times where nothing can be compared.
     """
     over = over or first_everywhere(results)
-    pairs = results.paired_speedups(over)
+    pairs = results.paired_speedups(over) if compare else []
     pairs = [pair for pair in pairs if pair[0].variant == about] or pairs
     if not pairs:
         ends = results.subset(_at_last(results, x))
         times = {name_of(results, result, x): result.time for result in ends}
-        return _largest_difference(ends) or spread(times)
+        largest = _largest_difference(ends) if compare else ""
+        return largest or spread(times)
     compared = results.subset([result for result, _ in pairs])
     speedups = {result.key: speedup for result, speedup in pairs}
     last = _at_last(compared, x)

@@ -36,6 +36,7 @@ def panels(
     title: str | None = None,
     xlabel: str | None = None,
     among: ResultSet | None = None,
+    compare: bool = True,
 ) -> Figure:
     """Draw the times of a whole experiment, whatever its parameters.
 
@@ -52,6 +53,8 @@ def panels(
         What the lines are drawn against; by default, the name of the parameter.
     among
         Choose the axis of time so that these have a place on it, for figures to be compared.
+    compare
+        Whether all variants do the same work, so that the headline may compare them.
     """
     x, parts = facets(results)
     limits = limits_of(result.time for result in (*results, *(among or ())))
@@ -89,7 +92,7 @@ def panels(
         )
     pairs = zip(named, descriptions, strict=True)
     words = ". ".join(f"{name}, {text}" if name else text for name, text in pairs)
-    headline(figure, findings.of_times(results, x=x), subject, words)
+    headline(figure, findings.of_times(results, x=x, compare=compare), subject, words)
     if len(parts) == 1 and rows:  # whose names take the left part of the figure
         figure.axes[0].set_title(wrap(subject, 3.0))
     if x and len(lines) == 1:

@@ -60,6 +60,8 @@ from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 MACHINES = "jaxcap_machines"
 THUMBNAIL_WIDTH = 240  # in pixels
 MOST_VALUES = 4  # that a sentence lists
+# Experiments in which some variants do other work than others, so that no headline may compare them.
+DIFFERENT_WORK = {"asynchronous dispatch", "loops"}
 _PARAMETER = re.compile(r"``(\w+)``")
 OTHERS = "measured on no page of this build"
 # By experiment, the topic of the benchmarks that do the most similar work under many releases of JAX.
@@ -198,7 +200,13 @@ class ExperimentDirective(SphinxDirective):
         plots = []
         everywhere = parts[0].results.subset(result for p in parts for result in p.results)
         for number, part in enumerate(parts):
-            draw = partial(figures.panels, part.results, title=part.label, among=everywhere)
+            draw = partial(
+                figures.panels,
+                part.results,
+                title=part.label,
+                among=everywhere,
+                compare=name not in DIFFERENT_WORK,
+            )
             sources = [
                 part.label,
                 *image_files.as_sources(part.results),
