@@ -90,9 +90,15 @@
       cell.focus();
     };
     const open = (cell) => cell.parentElement.querySelector("a").click();
+    let tapped; // a finger can't point without a click, so its first one shows the value
     table.addEventListener("focusin", ({ target }) => show(target.ariaLabel ?? ""));
     table.addEventListener("mouseover", ({ target }) => target.ariaLabel && show(target.ariaLabel));
-    table.addEventListener("click", ({ target }) => target.matches("tbody td") && open(target));
+    table.addEventListener("click", ({ target, pointerType }) => {
+      if (!target.matches("tbody td")) return;
+      if (pointerType !== "touch" || tapped === target) return open(target);
+      tapped = target;
+      show(target.ariaLabel ?? "");
+    });
     table.addEventListener("keydown", (event) => {
       if (!event.target.matches("tbody td")) return;
       const y = rows.findIndex((line) => line.includes(event.target));
@@ -139,7 +145,9 @@
       walk(table, (text) => (status.textContent = text));
       frame.replaceChildren(table);
       frame.scrollLeft = frame.scrollWidth; // the newest releases
-      status.textContent = "Point at a cell, or use the arrow keys; a click leads to the plot.";
+      status.textContent = matchMedia("(pointer: coarse)").matches
+        ? "Tap a cell for its value, and again for its plot. Older releases are on the left."
+        : "Point at a cell, or use the arrow keys; a click leads to the plot.";
     };
     const [topicLabel, topic] = choice(
       "Topic",
