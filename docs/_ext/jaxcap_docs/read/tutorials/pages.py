@@ -40,6 +40,13 @@ from jaxcap_docs.read.tutorials.facts import facts_of
 
 logger = logging.getLogger(__name__)
 
+# Drawings in which processes are dots. Below the first of them on a page stands what that means.
+SHOWING_PROCESSES = {"scaling", "bars", "ratios", "returns"}
+KEY = (
+    "A dot is one process, and a mark their median. A ratio is the median of the ratios within rounds, "
+    "so it may differ from the quotient of two marks: "
+)
+
 
 class FigureOfResults(SphinxDirective):
     """Show a figure of a tutorial, given by its position, and the same of other machines below it."""
@@ -62,6 +69,12 @@ class FigureOfResults(SphinxDirective):
             among = results.subset(shown)
         if not figure.is_changed:
             content += self._images(figure.drawing, results, path, among)
+        if figure is next(
+            (f for f in record.figures if f.drawing.function in SHOWING_PROCESSES), None
+        ):
+            rules = reference("doc", "/measuring", self.env, "how we measure")
+            parts = (nodes.Text(KEY), rules, nodes.Text("."))
+            content.append(nodes.paragraph("", "", *parts, classes=["jaxcap-note"]))
         for number, (device, other) in enumerate(others.items()):
             with left_out_if_lacking(f"{path.stem} of {device}"):
                 images = self._images(
