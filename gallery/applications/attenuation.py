@@ -5,8 +5,8 @@ Why isn't the best fit the truth?
 Give an optimiser ten thousand readings of a sensor, and it finds the parameters with the least
 error. They aren't the sensor's own, and ten million readings wouldn't change that. The optimiser
 and the data are fine, but we asked for something other than the truth. This page shows where the
-fit ends up and why, and what an estimator has to know to do better. None of it is about JAX: an
-optimiser of any library answers the question that you ask.
+fit ends up and why, and what an estimator has to know to do better. It needs no JAX, so skip it if
+you came for JAX alone: an optimiser of any library answers the question that you ask.
 """
 
 # %%
@@ -48,7 +48,7 @@ figures.headline(plt.gcf(), tilt, "The fit beside the true law")
 _ = plt.legend(markerscale=5)
 
 # %%
-# A fit to the true law would lie along zero, and this one is tilted. (The readings scatter more
+# A fit that recovered the law would lie along zero; this one is tilted. (The readings scatter more
 # where the quantity is large, because there the noise of the slope is multiplied by more.)
 #
 # Noise makes the fit too steep
@@ -58,8 +58,8 @@ _ = plt.legend(markerscale=5)
 # to be positive, so the best guess of the truth behind it is lower than it says. Likewise, the
 # truth behind the smallest reading is probably higher. A good guess therefore moves readings
 # towards the middle, and the fit learns to do that by multiplying them by a smaller factor than the
-# law would. Our correction divides by the slope, so a smaller factor means a steeper
-# slope. Statisticians say that noise *attenuates*, or weakens, the factor.
+# law would. Our correction divides by the slope, so a smaller factor means a steeper slope.
+# Statisticians say that noise *attenuates*, or weakens, the factor.
 #
 # More data won't help. Even with infinitely many readings, the slope would come out as
 #
@@ -74,22 +74,32 @@ print("limit of slope and offset:", calibration.least_squares_limit())
 # %%
 # An estimator that knows about the noise
 # ----------------------------------------
-# The means, variances and covariance of the data don't determine the law. An estimator needs one
-# more fact. Deming's asks for the ratio of the two sensors' noise variances. It then looks for the
-# line that is nearest to the points, with distances measured in units of each sensor's noise. You
-# can work out this ratio from the sensors' data sheets. Or measure it: expose both sensors many
-# times to each of several quantities across the range, and average their variances. Here, the
-# simulation knows it:
+# Many laws are compatible with the same means, variances and covariance. So an estimator that uses
+# only these needs one more fact. Deming's asks for the ratio of the two sensors' noise variances.
+# It then looks for the line that is nearest to the points, with distances measured in units of each
+# sensor's noise. You can work out this ratio from the sensors' data sheets. Or measure it: expose
+# both sensors many times to each of several quantities across the range, and average their
+# variances. Here, the simulation knows it:
 Source(calibration.noise_ratio, calibration.deming)
 
 # %%
 ratio = calibration.noise_ratio(reference)
 print(f"noise variance, readings over reference: {ratio:.0f}")
-print("Deming:", calibration.deming(reference, reading, ratio))
+for factor in (1, 10, 0.1, 1 / ratio):
+    fit = calibration.deming(reference, reading, factor * ratio)
+    print(f"Deming with {factor * ratio:6.0f}:", fit)
 
 # %%
-# Compare Deming's slope and offset with the truth above. For a single sensor, a good result may be
-# luck, so let both estimators loose on a hundred sensors that follow the same law:
+# Compare the first of these slopes and offsets with the truth above. The others show what happens
+# if the ratio is wrong. A ratio that is ten times too large or too small does little harm here, but
+# a ratio of 1, which knows nothing about the sensors, leaves much of the bias.
+#
+# With a large ratio, nearly all of the noise is in the readings. That allows a shortcut: fit a line
+# that predicts the readings from the reference, and run it backwards. The result is almost the same
+# as Deming's, but only the ratio tells you that the shortcut is safe.
+#
+# For a single sensor, a good result may be luck, so let both estimators loose on a hundred sensors
+# that follow the same law:
 SENSORS = 100
 pairs = [calibration.sensors(seed) for seed in range(SENSORS)]
 by_squares = np.array([calibration.least_squares(*pair) for pair in pairs])
@@ -126,7 +136,7 @@ _ = plt.legend()
 #
 # Which of the two is right?
 # --------------------------
-# Both are, for different questions. Let them correct new readings of this sensor, first of
+# Each answers a different question. Let them correct new readings of this sensor, first of
 # quantities in the range where it was calibrated, and then of quantities above that range:
 rng = np.random.default_rng(1)
 low, high = calibration.LOWEST, calibration.HIGHEST
@@ -147,15 +157,10 @@ for place, ends in {"inside": (low, high), "above": (high, 2 * high)}.items():
         print(f"{place:6} {name:13} rmse {size:.4f}, mean {mean:+.4f}")
 
 # %%
-# Inside the range, least squares has the smaller error, because that is what it minimises. But it
-# pulls every reading towards the middle of *those* readings. Above the range, that is the wrong
-# place, and its mean error shows it. To learn the law, or to correct readings from elsewhere, take
-# the estimator without the bias.
-#
-# There is a shortcut. Nearly all of the noise is in the readings, as the ratio above says. So you
-# could have fitted a line that predicts the readings from the reference, and run it backwards, with
-# almost the same result as Deming's. But without the ratio, you wouldn't know that the shortcut is
-# safe.
+# Inside the range, least squares has the smaller error, because that is what it minimises. It pulls
+# every reading towards the middle of the calibration range. Readings from above that range come out
+# too low, as their mean error shows. Deming's fit corrects them without that bias. A single reading
+# gains almost nothing, because its noise is so much larger, but an average of many gains a lot.
 #
 # Takeaway
 # --------
@@ -169,12 +174,12 @@ nearer_of = f"{nearer} of {SENSORS}"
 
 # %%
 # An optimiser minimises what you wrote down, and won't ask whether that is what you wanted to know.
-# If the numbers that you predict *from* are noisy, the line of least error isn't the law. Here, its
-# slope was off by :measured:`bias` on average, and scattered by :measured:`deviation` from sensor
-# to sensor. More readings would reduce the scatter, and leave the bias as it is. What helps is
-# knowledge: Deming's estimator, which knows how the noise is divided between the two sensors, came
-# nearer to the true slope for :measured:`nearer_of` sensors. To correct more readings like these,
-# keep least squares.
+# If the inputs of a prediction are noisy, the line that predicts best isn't the law behind the
+# data. Here, its slope was off by :measured:`bias` on average, and scattered by
+# :measured:`deviation` from sensor to sensor. More readings would reduce the scatter, and leave the
+# bias as it is. What helps is knowledge: Deming's estimator, which knows how the noise is divided
+# between the two sensors, came nearer to the true slope for :measured:`nearer_of` sensors. To
+# correct more readings like these, keep least squares.
 #
 # Next: a model with millions of parameters instead of two, :doc:`trained in JAX and in PyTorch
 # </tutorials/applications/mnist>`.

@@ -31,9 +31,9 @@ print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
 
 # %%
 # Calibrating the cheap sensor means running its law backwards: subtract the offset, and divide by
-# the slope. If slope :math:`s` and offset :math:`o` are good, the corrected readings
-# :math:`(b - o) / s` come close to the reference :math:`a`. How close? We take the root of the mean
-# squared difference:
+# the slope. If slope :math:`s` and offset :math:`o` are good, the corrected readings :math:`(b - o)
+# / s` come close to the reference :math:`a`. How close? We take the root of the mean squared
+# difference:
 #
 # .. math::
 #
@@ -61,12 +61,14 @@ for label, parameters in ("at the start", START), ("at the truth", TRUE):
 # the data, such as one to subtract the offset and one to divide by the slope. Each pass but the
 # last stores an array for the next. :func:`jax.jit` can merge them into a single pass, but each
 # call of JAX has an :doc:`overhead </tutorials/performance/dispatch_overhead>`. How many readings
-# do you think it takes until the passes that JAX saves outweigh that overhead? (We also time a
-# plain Python loop, but only at sizes where it finishes quickly.)
-from jaxcap.experiments.calibration import CALIBRATION, COMPILED, NUMPY
+# do you think it takes until the passes that JAX saves outweigh that overhead?
+from jaxcap.experiments.calibration import CALIBRATION, COMPILED, LOOP, NUMPY
 from jaxcap.report import figures
 
-evaluations = CALIBRATION.run(budget_s=0.03)
+measured = CALIBRATION.run(budget_s=0.03)
+
+# %%
+evaluations = measured.subset(r for r in measured if r.variant != LOOP)
 _ = figures.scaling(
     evaluations,
     x="size",
@@ -93,27 +95,26 @@ from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
     "the error of a million readings takes less time compiled than in NumPy",
-    evaluations,
+    measured,
     speedup_of(COMPILED, over=NUMPY, size=1_000_000),
 )
 jit_pays
 
 # %%
 # Of the sizes that we tried, compiling clearly saves time at :measured:`break_even`. How close was
-# your guess? Below that, most of JAX's time on a CPU goes into handing the work to another thread,
-# and little into the arithmetic. (With a few dozen readings, the program would be small enough to
-# :doc:`run inside the call </tutorials/performance/dispatch_overhead>`.) And look at the loop: if
-# somebody tells you what JAX gained over a loop, ask how much NumPy would have gained.
+# your guess? On short data, most of JAX's time on a CPU goes into handing the work to another
+# thread, and little into the arithmetic. (With a few dozen readings, the program would be small
+# enough to :doc:`run inside the call </tutorials/performance/dispatch_overhead>`.)
 #
 # One method, three optimisers
 # ----------------------------
 # All three optimisers use BFGS, a method named after Broyden, Fletcher, Goldfarb and Shanno: walk
-# downhill, and learn from the gradients on the way how the valley bends. They differ in where the
-# gradients come from, in where the loop runs, and in how they search along a direction, which
+# downhill, and learn how the valley bends from the gradients met on the way. They differ in where
+# the gradients come from, in where the loop runs, and in how they search along a direction, which
 # matters on the next page.
 #
-# *SciPy with differences.* If you give
-# `SciPy <https://docs.scipy.org/doc/scipy/reference/optimize.minimize-bfgs.html>`__ no gradient, it
+# *SciPy with differences.* If you give `SciPy
+# <https://docs.scipy.org/doc/scipy/reference/optimize.minimize-bfgs.html>`__ no gradient, it
 # estimates one: for each parameter, it takes a small step to the side, and evaluates the error once
 # more. How small that step should be depends on the dtype, so our function takes the dtype into
 # account:
@@ -128,7 +129,9 @@ Source(calibration.fit_by_gradient)
 
 # %%
 # *JAX's own.* In :func:`jax.scipy.optimize.minimize`, the loop is written in JAX as well, so we can
-# compile the whole fit, and run all of it in a single call:
+# compile the whole fit, and run all of it in a single call. (We use it to see what that saves. Its
+# search has a fault, and for new work there are :doc:`better choices
+# </tutorials/applications/convergence>`.)
 inside_jax = jax.jit(calibration.fit_by_jax)
 Source(calibration.fit_by_jax)
 
@@ -181,38 +184,18 @@ headers = ("", "reports", "steps", "evaluations", "slope", "offset", "error")
 Table("One calibration, from the same start", headers, rows)
 
 # %%
-# Before you compare evaluations across rows, ask what was counted. SciPy's differences take one
+# The evaluations column doesn't count the same thing in every row. SciPy's differences take one
 # more evaluation of the error for each parameter, and SciPy counts these. Where JAX computes the
 # gradient, it comes along with the error, and isn't in this column, though it isn't free.
 #
-# Then compare what each optimiser *reports* with what it *found*. In 32 bits, the two needn't go
-# together, and :doc:`the next page </tutorials/applications/convergence>` finds out why. Here we
-# ask only what was found. In each dtype, by what fraction does the worst of the three miss the
-# closed form?
-for dtype in ("float64", "float32"):
-    found = np.array([fits[f"{name}, {dtype}"].x for name in OPTIMISERS])
-    off = (abs(found - exact) / exact).max(axis=1)
-    print(f"{dtype}: {off.max():.1e}")
-
-worst_in_32 = list(OPTIMISERS)[off.argmax()]
-
-# %%
-# In 64 bits, each search stops when the gradient is small enough, and the first number says how
-# near to the optimum that is. The second number belongs to the row of :measured:`worst_in_32`.
-# Differences aim beside the optimum, because :math:`(f(x + h) - f(x)) / h` is roughly the slope at
-# :math:`x + h/2`, and in 32 bits :math:`h` has to be larger, or rounding would swallow the
-# difference. In a long and narrow valley like the one below, so small a tilt moves the optimum far
-# along the valley. Rounding can also stop a search early.
-#
-# Now compare the closed form with the true law, which is printed at the top. The best fit misses
-# it, so no search could have found it. Why that is has :doc:`a page of its own
-# </tutorials/applications/attenuation>`.
+# Then compare what each optimiser *reports* with what it *found*. A failure needn't mean a bad fit:
+# :doc:`the next page </tutorials/applications/convergence>` shows how JAX's search comes to report
+# one at the optimum. Here we ask only what was found.
 #
 # Three ways down the valley
 # --------------------------
-# Drawn over all slopes and offsets, the error is a long and narrow valley. To map it, we need the
-# error at thousands of points, each of which takes a pass over all readings. :func:`jax.vmap`
-# computes a row of the map at once:
+# Drawn over all slopes and offsets, the error is a long and narrow valley. A map of it takes the
+# error at thousands of points, and :func:`jax.vmap` computes a row of them at once:
 slopes, offsets = np.linspace(0.9, 2.2, 80), np.linspace(-0.6, 4.0, 80)
 points = jnp.stack(jnp.meshgrid(slopes, offsets), axis=-1)
 errors_in_row = jax.jit(jax.vmap(rmse, in_axes=(0, None, None)))
@@ -248,7 +231,31 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# The numbers on the contours are errors. Nested circles mean that the optimisers took the same step.
+# The numbers on the contours are errors. Nested circles mean that the optimisers took the same
+# step.
+#
+# How near do they come?
+# ----------------------
+# In each dtype, by what fraction does the worst of the three miss the closed form?
+for dtype in ("float64", "float32"):
+    found = np.array([fits[f"{name}, {dtype}"].x for name in OPTIMISERS])
+    off = (abs(found - exact) / exact).max(axis=1)
+    print(f"{dtype}: {off.max():.1e}")
+
+worst_in_32 = list(OPTIMISERS)[off.argmax()]
+
+# %%
+# In 64 bits, a search stops when the gradient is small enough, and the first number says how near
+# to the optimum that is. The second belongs to the row called :measured:`worst_in_32`. Differences
+# aim beside the optimum, because :math:`(f(x + h) - f(x)) / h` is roughly the slope at :math:`x +
+# h/2`, and in 32 bits :math:`h` has to be larger, or rounding would swallow the difference. That
+# error in the gradient is small. But along the floor of a narrow valley the gradient is small too,
+# so the point where it seems to vanish lies far from the optimum. Rounding can also stop a search
+# early.
+#
+# Now compare the closed form with the true law, which is printed at the top. The best fit misses
+# it, so no search could have found it. Why that is has :doc:`a page of its own
+# </tutorials/applications/attenuation>`.
 #
 # What a whole fit costs
 # ----------------------
@@ -276,19 +283,19 @@ fit_pays = claim(
 fit_pays
 
 # %%
-# If your prediction was off, you may have left out one of three costs: arithmetic in 64 bits, the
-# gradients that two of the optimisers compute, and the optimiser's own work between evaluations.
-# SciPy's loop runs in Python and JAX's doesn't, which matters as long as evaluations are short. And
-# with more parameters, differences cost more: a hundred parameters take a hundred more evaluations
-# for each gradient, where :func:`jax.grad` still needs a single pass backwards. The price of JAX's
-# loop is that the first fit has to compile:
+# Three costs are easy to forget: arithmetic in 64 bits, the gradients that two of the optimisers
+# compute, and the optimiser's own work between evaluations. SciPy's loop runs in Python and JAX's
+# doesn't, which matters as long as evaluations are short. And with more parameters, differences
+# cost more: a hundred parameters take a hundred more evaluations for each gradient, where
+# :func:`jax.grad` still needs a single pass backwards. The price of JAX's loop is that the first
+# fit has to compile:
 first_fit = times.only(experiments.INSIDE).first_call
 print("first fit by JAX, compilation included:", first_fit.short)
 
 # %%
-# So why begin with SciPy and JAX's gradient? The gradient is exact apart from rounding, and you
-# compile one evaluation instead of a whole fit. And SciPy's search can find a way down where JAX's
-# gives up, as the next page shows.
+# Of the three, begin with SciPy and JAX's gradient. The gradient is exact apart from rounding, and
+# you compile one evaluation instead of a whole fit. And SciPy's search can find a way down where
+# JAX's gives up, as the next page shows.
 #
 # Takeaway
 # --------
@@ -302,11 +309,12 @@ print("evaluation:", evaluation)
 
 # %%
 # Begin with SciPy and JAX's gradient, which is exact apart from rounding, and needs no further
-# evaluations, however many parameters you have. Don't expect to save as much time as evaluations,
-# because each one calls JAX, and computes a gradient, too. With two parameters and ten thousand
-# readings, a fit with JAX's gradient was :measured:`with_gradient than one with differences`. If
-# you fit many data sets of the same size, also time a fit that runs entirely inside JAX. Once
-# compiled, such a fit was :measured:`whole_fit than SciPy's with differences`.
+# evaluations, however many parameters you have. But fewer evaluations don't save time in
+# proportion, because each one is a call into JAX, and computes a gradient as well. With two
+# parameters and ten thousand readings, a fit with JAX's gradient was
+# :measured:`with_gradient than one with differences`. If you fit many data sets of the same size,
+# also time a fit that runs entirely inside JAX. Once compiled, such a fit was
+# :measured:`whole_fit than SciPy's with differences`.
 #
 # Don't judge a fit by one evaluation. On ten thousand readings in 32 bits, one compiled evaluation
 # of the error was :measured:`evaluation than one in NumPy`. What a fit costs also depends on how

@@ -17,6 +17,7 @@ tell a harmless failure from a serious one.
 # as possible to those of a good one. Linear least squares has the answer in closed form, so we can
 # tell where a search should have ended:
 import jax
+import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -45,13 +46,14 @@ fit_inside_jax = jax.jit(calibration.fit_by_jax)
 default_step = np.sqrt(np.finfo(float).eps)
 narrow = reference.astype("float32"), reading.astype("float32")
 small = calibration.fit_by_scipy(*narrow, START, step=default_step)
+print(small.message)
 print("success" if small.success else "failure", "at", small.x)
 print(f"steps: {small.nit}, gradient {abs(small.jac).max():.1g}")
 
 # %%
 # In 32 bits, so small a step is lost in rounding: a slope of 1 plus the step is 1 again, and a
 # reading minus the step is the same reading. So the error doesn't change, and all differences are
-# zero. To a search, a gradient of zero means that it has arrived, so this one stopped where it
+# zero. A search takes a gradient of zero to mean that it has arrived, so this one stopped where it
 # began. The true gradient there is anything but zero:
 print(jax.grad(rmse)(START, *narrow))
 
@@ -77,8 +79,9 @@ for dtype in ("float64", "float32"):
         many_fits[dtype] = jax.device_get(fit_all(*data, START, limits))
 
 # %%
-# Take the successes and the failures separately. In each group, how far from the closed form is the
-# worst fit? (The distance of a fit is its error in slope or in offset, whichever is larger.)
+# Call it the *distance* of a fit how far it is from the closed form, in slope or in offset,
+# whichever is larger. Now take the successes and the failures separately. In each group, what
+# distance has the worst fit?
 rows = []
 for dtype, found in many_fits.items():
     distance = abs(found.x - many_exact).max(axis=1)
@@ -103,20 +106,25 @@ print(
 
 # %%
 # That is a small share, so all hundred are good enough, whatever they reported. Why does a search
-# that arrives report failure? BFGS looks along its direction for a step on which the error falls, and
-# fails if it finds none. Let us follow the first sensor whose search failed (or sensor 0, if none
-# did), and walk along the last step of its search. To find where that step began, we run the search
-# again with one step fewer. Between neighbouring float32 numbers there are gaps, called *spacings*,
-# and no computed error can fall between two of these numbers. Measured in spacings, how much did
-# the last step gain, and how far does rounding throw the error off?
+# that arrives report failure? At each step, BFGS searches along a direction for a point where the
+# error has fallen enough and the slope has flattened enough, and reports failure if it finds none.
+# In 32 bits, it is the fall that rounding can hide.
+#
+# Let us follow the first sensor whose search failed (or sensor 0, if none did). When its search
+# finds no such point, JAX takes the full step and stops, so we can walk along that last step and
+# look at the error. To find where the step began, we run the searches again, each with one step
+# fewer:
 failed = np.flatnonzero(~found.success)
 sensor = failed[0] if len(failed) else 0
 data = references.astype("float32"), readings.astype("float32")
-before = fit_all(*data, START, found.nit - 1).x[sensor]
+one_fewer = fit_all(*data, START, found.nit - 1)
+before = one_fewer.x[sensor]
 along = np.linspace(-1, 2, 301)
 points = before + along[:, None] * (found.x[sensor] - before)
 
 # %%
+# Between neighbouring float32 numbers there are gaps, called *spacings*, and no computed error can
+# fall between two of these numbers. Did the last step gain more spacings than rounding adds?
 errors = {}
 for dtype in ("float64", "float32"):
     with jax.enable_x64(dtype == "float64"):
@@ -144,51 +152,70 @@ for dtype in ("float32", "float64"):
 plt.axvline(0, color=figures.INK, lw=1, ls=":")
 plt.axvline(1, color=figures.INK, lw=1, ls=":")
 plt.xlabel("share of the last step (dotted: its start and its end)")
-plt.ylabel("error above its minimum,\nin spacings of float32")
+plt.ylabel("error above the 64-bit minimum,\nin spacings of float32")
 figures.headline(plt.gcf(), finding, "The last step, in 32 and in 64 bits")
 _ = plt.gcf().legend(loc="outside lower center", ncols=2)
 
 # %%
 # Once a step gains less than the rounding, it is a matter of luck whether the computed error falls.
-# If it doesn't, the search tries shorter and shorter steps, then gives up. (JAX may then take the
-# full step anyway, which is the step in the figure.) But it gives up at a good place. Close to a minimum, the error hardly changes,
-# which is why the search can't see it fall, and why you lose so little when it stops. In 64 bits,
-# rounding is so much smaller that the gradient comes near zero first.
+# If it doesn't, the search tries shorter and shorter steps, then gives up. But it gives up at a
+# good place. Close to a minimum, the error hardly changes, which is why the search can't see it
+# fall, and why you lose so little when it stops. In 64 bits, rounding is so much smaller that the
+# gradient comes near zero first.
 #
 # A failure to take seriously
 # ---------------------------
-# Can you ignore every failure, then? Try another start, in 64 bits:
+# Can you ignore every failure, then? Try another start, in 64 bits. (JAX's result has a number
+# instead of a message, its *status*.)
 with jax.enable_x64(True):
     elsewhere = np.array([2.0, 2.0])
     lost = jax.device_get(fit_inside_jax(reference, reading, elsewhere))
     by_scipy = calibration.fit_by_gradient(reference, reading, elsewhere)
-    steepness = abs(jax.grad(rmse)(lost.x, reference, reading)).max()
 print("JAX", jax.__version__, "success" if lost.success else "failure")
-print("at", lost.x, f"steps: {int(lost.nit)}, gradient {steepness:.1g}")
+print("at", lost.x, f"steps: {int(lost.nit)}, status {int(lost.status)}")
 print("SciPy", "success" if by_scipy.success else "failure", "at", by_scipy.x)
+statuses = sorted({int(status) for status in found.status})
+print("statuses of the hundred searches in 32 bits:", statuses)
 
 # %%
 # `A known fault <https://github.com/jax-ml/jax/issues/16236>`__ in its line search can make JAX
-# give up here, although there is a way down: SciPy finds it from the same start. JAX reports such a
-# failure exactly as it reports a harmless one. What tells the two apart is the gradient where the
-# search ended, which would be zero at an optimum. Compute it afresh, because the result's own
-# ``jac`` needn't belong to the last point after a failure. For comparison, here it is in 64 bits
-# where the hundred searches in 32 bits ended:
+# give up here, although there is a way down: SciPy finds it from the same start. JAX's report
+# doesn't tell such a failure from a harmless one, because both have the same status: the line
+# search found no point. (A success has status 0.) What tells the two apart is the gradient where
+# the search ended, which would be zero at an optimum. Compute it afresh, because the result's own
+# ``jac`` needn't belong to the last point after a failure.
+#
+# How small should the gradient be? That depends on the units. So turn it into a distance: divided
+# by the curvature, it estimates how far each parameter is from its best value.
+def to_go(point, *data):
+    """Estimate the way from the optimum to a point nearby."""
+    gradient, curvature = jax.grad(rmse), jax.hessian(rmse)
+    return jnp.linalg.solve(curvature(point, *data), gradient(point, *data))
+
+
+with jax.enable_x64(True):
+    here = found.x[sensor].astype("float64"), references[sensor]
+    print("estimated", to_go(*here, readings[sensor]))
+    print("in truth ", here[0] - many_exact[sensor])
+    print("estimated", to_go(lost.x, reference, reading), "for the other start")
+    print("in truth ", lost.x - exact)
+
+# %%
+# Near the optimum, the estimate is close. Far away it is only rough, but it still tells you that
+# the search isn't done.
+#
+# The next figure shows each of the hundred searches in 32 bits as a dot or a square, depending on
+# its report, and the one that began at (2, 2) as a cross. For each, we compute the gradient in 64
+# bits at the point where the search ended. What would have warned you about the cross, its report
+# or its gradient?
 with jax.enable_x64(True):
     ends = found.x.astype("float64")
     gradient_of_each = jax.vmap(jax.grad(rmse))
     gradients = np.asarray(gradient_of_each(ends, references, readings))
+    steepness = abs(jax.grad(rmse)(lost.x, reference, reading)).max()
 steepest = float(abs(gradients).max())
-print(f"at most {steepest:.1g} where any of the hundred searches ended")
 
 # %%
-# How small should a gradient be? That depends on the units, so turn it into a distance, by the
-# curvature: near an optimum, ``jnp.linalg.solve(jax.hessian(f)(x), jax.grad(f)(x))`` estimates how
-# far each parameter is from its best value.
-#
-# The next figure has the hundred searches, and the search that began elsewhere as a cross. The axes
-# are the gradient and the distance from the closed form where each ended, and the colour is what it
-# reported. What would have warned you about the cross, its report or its gradient?
 distance = abs(found.x - many_exact).max(axis=1)
 gradient = abs(gradients).max(axis=1)
 lost_distance = float(abs(lost.x - exact).max())
@@ -211,8 +238,8 @@ figures.headline(figure, finding, "Searches by what they reported", finding)
 _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
-# A repair has been `proposed <https://github.com/jax-ml/jax/pull/40228>`__, but JAX `no longer aims
-# to have optimisers of its own
+# A repair of JAX's line search has been `proposed <https://github.com/jax-ml/jax/pull/40228>`__,
+# but JAX `no longer aims to have optimisers of its own
 # <https://docs.jax.dev/en/latest/jep/18137-numpy-scipy-scope.html>`__. For new work, use SciPy with
 # JAX's gradient, or `Optimistix <https://docs.kidger.site/optimistix/api/compat/>`__, which has a
 # replacement for ``jax.scipy.optimize.minimize``.
@@ -226,14 +253,15 @@ gradient_where_lost = f"{steepness:.1g}"
 steepest_of_hundred = f"{steepest:.1g}"
 
 # %%
-# A report says why a search stopped, and not how good its result is. On this page, a search whose
-# differences were lost in rounding reported :measured:`never_moved` without taking a step. Of a
-# hundred fits in 32 bits, JAX reported :measured:`failures` as failures, and none of the hundred
-# ended farther from the closed form than :measured:`worst`. So go by the gradient rather than by
-# the word. It was at most :measured:`steepest_of_hundred` where the hundred searches ended, and
-# :measured:`gradient_where_lost` where another search gave up far from the optimum. Compute it
-# afresh with :func:`jax.grad`, because near an optimum differences drown in rounding, and after a
-# failure the result's own ``jac`` may be out of date. And if you can, run the search in 64 bits.
+# A report tells you whether the search met its own stopping rule, not how good its result is. On
+# this page, a search whose differences were lost in rounding reported :measured:`never_moved`
+# without taking a step. Of a hundred fits in 32 bits, JAX reported :measured:`failures` as
+# failures, and none of the hundred ended farther from the closed form than :measured:`worst`. So go
+# by the gradient rather than by the word. It was at most :measured:`steepest_of_hundred` where the
+# hundred searches ended, and :measured:`gradient_where_lost` where the search from another start
+# gave up. Compute it afresh with :func:`jax.grad`, because near an optimum differences drown in
+# rounding, and after a failure the result's own ``jac`` may be out of date. And if you can, run the
+# search in 64 bits.
 #
 # Next: a search may end at the optimum, and the optimum may still be wrong. :doc:`Why isn't the
 # best fit the truth? </tutorials/applications/attenuation>`

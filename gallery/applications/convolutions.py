@@ -5,19 +5,19 @@ What makes a convolution slow?
 :doc:`The page before </tutorials/applications/training_speed>` exchanged the convolutions of a
 network for others with the same result, and timed whole training steps. Here we look inside a step
 to see which layers take the time. On a CPU, the gradients of convolutions can take a lot of it, and
-far more in a compiled loop. We'll find out why, and try two remedies: writing the convolution as a
-product of matrices, and transposing arrays by hand.
+far more in a compiled loop. We'll find out why, and try two remedies: to write the convolution as a
+product of matrices, and to transpose arrays by hand.
 """
 
 # %%
 # Where does a step's time go?
 # ----------------------------
-# You can save time only where the program spends it, so first find out where that is. We cut a step
-# of the network into its layers. Each layer becomes two programs, and the update of the weights is
-# another. The *forward* program also stores what the gradient will need, and the *backward* one
-# computes the gradient from that. We run each program in four ways: with *XLA's* own convolutions,
-# with *patches* (see the next section), with *Winograd's* algorithm (see :doc:`the next page
-# </tutorials/applications/winograd>`), and in *PyTorch*. Which layer do you expect to take longest?
+# To find out, we cut a step of the network into its layers. Each layer becomes two programs: a
+# *forward* one, which also stores what the gradient will need, and a *backward* one, which computes
+# the gradient from that. The update of the weights is another program. We run them in four ways:
+# with *XLA's* own convolutions, with *patches* (see the next section), with *Winograd's* algorithm
+# (see :doc:`the next page </tutorials/applications/winograd>`), and in *PyTorch*. Which layer do
+# you expect to take longest?
 import numpy as np
 
 from jaxcap.experiments.mnist import DEVICE
@@ -82,25 +82,30 @@ by_convolutions = f"{saved_ms['conv1'] + saved_ms['conv2']:.1f} ms"
 
 # %%
 # With XLA's own convolutions, the program that took longest was :measured:`longest_part`, with
-# :measured:`its_share` of the sum. *Patches* and *Winograd* change more than the convolutions: they
-# also have a pool of their own, which remembers where the largest pixel was, so that its backward
-# pass needn't look for that pixel. Of the :measured:`between_sums` between the sums of XLA and of
-# patches, the layer with the pool accounts for :measured:`by_pool`, and the two convolutions for
-# :measured:`by_convolutions`. The other layers are the same program both times, so what is left is
-# noise.
+# :measured:`its_share` of the sum. The other ways change more than the convolutions. *Patches* also
+# has a pool of its own, which remembers where the largest pixel was, so that its backward pass
+# needn't look for that pixel. *Winograd* has this pool, too. It also draws fewer random numbers for
+# dropout, and takes a few images at a time through the second convolution and the pool.
 #
-# The bars have no intervals, so small differences between them mean nothing. And don't expect their
-# sum to be the time of a whole step. A step also fetches its images and computes the loss, and XLA
-# can fuse what belongs to two of its layers.
+# Of the :measured:`between_sums` between the sums of XLA and of patches, the layer with the pool
+# accounts for :measured:`by_pool`, and the two convolutions for :measured:`by_convolutions`. The
+# other layers are the same program both times, so what is left is noise. The bars have no
+# intervals, so small differences between them mean nothing.
+#
+# Don't take a sum for the time of a whole step. A step also fetches its images and computes the
+# loss, which makes it longer. But cutting it up costs time as well: in a step, XLA can fuse what
+# belongs to two layers, and with Winograd's algorithm, a few images go through the convolution and
+# the pool together, while they are in the cache. So the sum may come out longer than :doc:`the
+# whole step </tutorials/applications/training_speed>`.
 #
 # A convolution as a product of matrices
 # --------------------------------------
-# For NVIDIA's GPUs, XLA calls NVIDIA's library for convolutions. On a CPU it uses other code, whose
-# gradients can be slow. But you can write a convolution as a product: cut out the patch around each
-# pixel, make it a row of a matrix, and multiply that by the kernel. Products have fast code on
-# every device, and their gradients are products again. The price is memory and its traffic: with a
-# kernel of three by three, the matrix holds each pixel up to nine times, and a gradient with
-# respect to the images has to add up the patches again.
+# For NVIDIA's GPUs, XLA calls NVIDIA's library for convolutions. On a CPU it has code of its own,
+# which can be slow at gradients. But you can write a convolution as a product: cut out the patch
+# around each pixel, make it a row of a matrix, and multiply that by the kernel. Products have fast
+# code on every device, and their gradients are products again. The price is memory, and the time to
+# fill it: with a kernel of three by three, the matrix holds each pixel up to nine times, and a
+# gradient with respect to the images has to add up the patches again.
 from jaxcap.kernels import convolution
 from jaxcap.report.source import Source
 
@@ -121,8 +126,8 @@ patches_pay
 # Is the gradient as fast in a loop?
 # ----------------------------------
 # These functions take the gradient of the second convolution with respect to its kernel. The first
-# takes it for all images at once, and the second for one part of them after another, in a compiled
-# loop. We'll give the second the same images in two halves. Will that take the same time?
+# handles all images at once. The second loops over parts of them, in a single compiled program.
+# We'll give the second the same images in two halves. Will that take the same time?
 Source(convolution.kernel_gradient, convolution.kernel_gradients)
 
 # %%
@@ -130,7 +135,6 @@ import timeit
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 
 
 def milliseconds(function, *args):
@@ -143,9 +147,10 @@ def milliseconds(function, *args):
 
 
 # %%
-images = jnp.ones((8, 26, 26, 32))
+of_images, of_kernel = jax.random.split(jax.random.key(0))
+images = jax.random.normal(of_images, (8, 26, 26, 32))
 halves = images.reshape(2, 4, 26, 26, 32)
-kernel = jnp.ones((3, 3, 32, 64))
+kernel = jax.random.normal(of_kernel, (3, 3, 32, 64))
 gradient_ms = {}
 for convolve in (convolution.by_xla, convolution.by_patches):
     gradient = partial(convolution.kernel_gradient, convolve)
@@ -156,11 +161,12 @@ for convolve in (convolution.by_xla, convolution.by_patches):
     print(f"{convolve.__name__:10} {at_once:4.0f} ms, loop {in_loop:4.0f} ms")
 
 # %%
-# These calls come from a single process, so look at orders of magnitude only. If XLA's own
-# convolution takes much longer in the loop, the compiled program may say why. It notes the order of
-# the dimensions of the images, the kernel and the result: ``b`` is the batch, ``0`` and ``1`` are
-# rows and columns, and ``f`` is the channels. In the kernel, ``i`` and ``o`` are the channels of
-# the images and of the result. Does the loop change these orders?
+# This is only a first look, with a few calls in one process, so compare orders of magnitude. If
+# XLA's own convolution takes much longer in the loop, the compiled program may say why. It labels
+# the dimensions of the images, the kernel and the result by the part that each plays. A convolution
+# slides along ``0`` and ``1``, adds up along ``f``, and treats the entries along ``b`` separately.
+# In the kernel, ``i`` is the dimension that meets ``f``, and ``o`` becomes the ``f`` of the result.
+# Are the labels the same in the loop?
 import re
 
 programs = {
@@ -179,29 +185,23 @@ FAST = "b01f_01io->b01f"
 once_in_order, loop_in_order = (
     f"{found.count(FAST)} of {len(found)}" for found in orders.values()
 )
-at_once, in_loop = gradient_ms["by_xla"]
-differs, slow = loop_in_order != once_in_order, in_loop > 3 * at_once
-conclusion = {
-    (True, True): "That is why the gradient is slow there",
-    (True, False): "Even so, the loop isn't slow here",
-    (False, True): "So the loop must be slow for another reason",
-    (False, False): "So here, the loop isn't slow either",
-}[differs, slow]
 
 
 # %%
-# One convolution of each program is the forward pass. The other computes the gradient. It adds up
-# over images instead of channels, so its dimensions start out in another order. On CPUs, XLA has
-# fast code for the order ``b01f_01io->b01f``. To get there, `a pass of the compiler
+# One convolution of each program is the forward pass. The other computes the gradient, which adds
+# up over images. So images play the part of channels, and the dimensions start out in another
+# order. On CPUs, XLA has fast code for the order ``b01f_01io->b01f``, and general code for others,
+# which can be slow. To get to the fast code, `a pass of the compiler
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/conv_canonicalization.h>`__ transposes
 # arrays, but only at the top level of a program, not in the body of a loop. At once,
 # :measured:`once_in_order` convolutions have the fast order, and in the loop
-# :measured:`loop_in_order`. :measured:`conclusion`.
+# :measured:`loop_in_order`. If that is fewer, the loop falls back on the general code, which
+# explains why it takes longer.
 #
 # If a gradient is slow in a loop of yours, look at the orders in its compiled program. Where one
-# isn't ``b01f_01io->b01f``, you can transpose by hand. For the gradient with respect to the kernel,
-# images take the place of channels, and channels that of images. The gradient with respect to the
-# output takes the place of the kernel:
+# isn't ``b01f_01io->b01f``, you can transpose by hand. In the gradient with respect to the kernel,
+# images play the part of channels, so swap these two axes. The gradient with respect to the output
+# takes the place of the kernel:
 def by_hand(images, kernel):
     by_output = 2 * convolution.by_xla(images, kernel)
     swapped = images.transpose(3, 1, 2, 0)
@@ -213,44 +213,35 @@ def gradients_by_hand(parts, kernel):
     return jax.lax.map(lambda part: by_hand(part, kernel), parts)
 
 
+# %%
+# Does it compute the same as :func:`jax.grad`, and how long does the loop take now?
+by_grad = convolution.kernel_gradients(convolution.by_xla, halves, kernel)
+difference = abs(gradients_by_hand(halves, kernel) - by_grad).max()
+print(f"error: {difference / abs(by_grad).max():.0g} of the largest element")
 by_hand_ms = f"{milliseconds(gradients_by_hand, halves, kernel):.0f} ms"
 print("by hand, loop:", by_hand_ms)
 
 # %%
-# To make :func:`jax.grad` use such a gradient, give it to a :func:`jax.custom_vjp`. Or leave the
-# order to XLA, and either compute the gradient outside of the loop, or write the convolution with
-# patches, whose gradient is a product.
+# To make :func:`jax.grad` use such a gradient, wrap the convolution in a :func:`jax.custom_vjp`. Or
+# leave the order to XLA, and either compute the gradient outside of the loop, or write the
+# convolution with patches, whose gradient is a product.
 #
 # Takeaway
 # --------
 backward = layer_times.select(layer="conv2", task=BACKWARD)
 backward_to_xla = backward.speedup(PATCHES, over=STEPS)
 xla_once, xla_loop = (f"{ms:.0f} ms" for ms in gradient_ms["by_xla"])
-patches_once, patches_loop = (
-    f"{ms:.0f} ms" for ms in gradient_ms["by_patches"]
-)
+reorders = "doesn't" if loop_in_order != once_in_order else "does so, too"
 
 # %%
-outside = "At the top level of a program, XLA reorders a gradient to match"
-as_often = "Here, the loop had that order as often as the other program"
-cause = {
-    (True, True): f"{outside}, but not in a loop, which makes it slow there",
-    (True, False): f"{outside}, but not in a loop, which cost little here",
-    (False, True): f"{as_often}, so it was slow for another reason",
-    (False, False): f"{as_often}, and wasn't slow",
-}[differs, slow]
-
-# %%
-# On a CPU, XLA's fast code for convolutions accepts only one order of dimensions.
-# :measured:`cause`. With XLA's own convolution, the gradient took :measured:`xla_once` for all
-# images at once, and :measured:`xla_loop` in a compiled loop. With arrays transposed by hand, the
-# loop took :measured:`by_hand_ms`. As a product of matrices, the gradient took
-# :measured:`patches_once` at once and :measured:`patches_loop` in the loop.
+# XLA's fast convolution on a CPU wants one order of dimensions. Outside loops, XLA reorders the
+# gradient to fit; inside a loop, it :measured:`reorders`. In a first look, within one process, the
+# gradient of the kernel took :measured:`xla_once` at once and :measured:`xla_loop` in a loop. With
+# arrays transposed by hand, the loop took :measured:`by_hand_ms`.
 #
-# On its own and outside of a loop, the backward pass of the second convolution with patches was
-# :measured:`backward_to_xla than with XLA's own`. Before you rewrite anything, find out where the
-# time goes. Of the :measured:`between_sums` between the sums of XLA and of patches, the
-# convolutions account for :measured:`by_convolutions`, and a new pool for :measured:`by_pool`.
+# A product of matrices avoids the question. For :measured:`batch` images, outside loops, and with
+# the gradient of the images included, the backward pass of the second convolution with patches was
+# :measured:`backward_to_xla than with XLA's own`.
 #
 # Next: :doc:`does a convolution need all its multiplications?
 # </tutorials/applications/winograd>`

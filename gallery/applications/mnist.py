@@ -5,18 +5,17 @@ The same network in JAX and in PyTorch
 Is JAX faster than PyTorch? The internet is full of answers, and many of them compare two programs
 that do different work. This page makes the programs equal first: one convolutional network, in Flax
 and in PyTorch, with the same weights, and the same images in the same order. Do both learn the same
-thing from the same data? If they don't, it means nothing that :doc:`one of them is faster
-</tutorials/applications/training_speed>`. On the way, we meet three mistakes that made an older
-comparison unfair.
+thing from the same data? If they don't, a :doc:`difference in speed
+</tutorials/applications/training_speed>` means nothing. On the way, you'll meet three mistakes that
+made an older comparison unfair.
 """
 
 # %%
 # Handwritten digits, as small images
 # -----------------------------------
-# MNIST has handwritten digits, 28 by 28 bytes each. :func:`jaxcap.mnist.data.load` takes them from
-# the folder that ``JAXCAP_MNIST_DIR`` names. If you don't set it, they come from a cache or else
-# from the internet. Either way, it checks their hashes. Training on all of them would keep a CPU
-# busy for a long time. On a CPU, this page therefore uses a subset, which comes with the package:
+# MNIST is a collection of 70,000 handwritten digits, of 28 by 28 bytes each. Training on all of
+# them would keep a CPU busy for a long time, so on a CPU this page takes a subset that comes with
+# the package. Elsewhere, it asks for all of them:
 import jax
 from flax import nnx
 
@@ -31,26 +30,18 @@ import matplotlib.pyplot as plt
 from matplotlib.colors import LinearSegmentedColormap
 
 ink = LinearSegmentedColormap.from_list("ink", ["#76767600", "#767676"])
-
-
-def show(images, titles, columns=10):
-    """Draw images in rows, in a grey that can be seen on light and on dark paper."""
-    rows = -(-len(images) // columns)
-    _, axes = plt.subplots(rows, columns, figsize=(6, 0.95 * rows))
-    for place, image, title in zip(axes.flat, images, titles):
-        place.imshow(image, cmap=ink, vmin=0, vmax=255)
-        place.set_title(title, fontsize=10.5, loc="center")
-    for place in axes.flat:
-        place.axis("off")
-
-
-show(mnist.train.images[:30], mnist.train.labels[:30])
+_, axes = plt.subplots(3, 10, figsize=(6, 2.85))
+digits = zip(axes.flat, mnist.train.images, mnist.train.labels)
+for place, image, label in digits:
+    place.imshow(image, cmap=ink, vmin=0, vmax=255)
+    place.set_title(label, fontsize=10.5, loc="center")
+    place.axis("off")
 
 # %%
-# Networks usually learn faster if their inputs have a mean of 0 and a standard deviation of 1. So we
-# bring the bytes into the range from 0 to 1, subtract the mean of all pixels and divide by their
-# standard deviation. Both come from the training images alone, since the test images have to stay
-# unseen:
+# Networks usually learn faster if their inputs have a mean of 0 and a standard deviation of 1. So
+# we scale the bytes to the range from 0 to 1, subtract the mean of all pixels and divide by their
+# standard deviation. Both are computed from the training images alone, because the network mustn't
+# learn anything about the test images:
 mean, std = data.mean_and_std(mnist.train.images)
 normalised = (mnist.train.images / 255 - mean) / std
 print(f"mean and standard deviation: {mean:.4f} and {std:.4f}")
@@ -59,9 +50,9 @@ print(f"mean and standard deviation: {mean:.4f} and {std:.4f}")
 # %%
 # One network, written twice
 # --------------------------
-# Our network has two convolutions, a pool and two dense layers. JAX itself has no layers. Flax is a
-# library of them, and NNX the interface that it recommends today. (``VALID`` means that a
-# convolution adds no padding around an image.)
+# Our network has two convolutions, a pool and two dense layers. JAX itself has no layers, but Flax
+# does, and NNX is the interface that it recommends today. (``VALID`` means that a convolution adds
+# no padding around an image.)
 class Network(nnx.Module):
     """Two convolutions, a pool and two dense layers."""
 
@@ -79,8 +70,8 @@ class Network(nnx.Module):
 
 
 # %%
-# And this should be the same network in PyTorch. It also has *dropout*, which sets activations to
-# zero at random while the network learns:
+# This should be the same network in PyTorch. It also has *dropout*, which sets activations to zero
+# at random while the network learns:
 import torch
 
 from jaxcap.mnist import model_torch
@@ -89,11 +80,10 @@ from jaxcap.report.source import Source
 Source(model_torch.CNN)
 
 # %%
-# Below we train :class:`jaxcap.mnist.model.CNN`, which is ``Network`` with dropout, and with options
-# that let the next pages swap its parts.
+# (In Flax, we'll train :class:`jaxcap.mnist.model.CNN`, which is ``Network`` with dropout, and with
+# options that let the next pages swap its parts.)
 #
-# Apart from dropout, the two classes have the same layers. That proves nothing yet. Do they have
-# the same parameters?
+# The two classes look alike, but do they have the same parameters?
 from jaxcap.mnist.train_flax import initial_weights
 
 in_flax = initial_weights(seed=0)
@@ -115,18 +105,21 @@ headers = ("layer", "kernel in Flax", "kernel in PyTorch", "parameters")
 Table("The network", headers, rows, [note])
 
 # %%
-# Both have equally many parameters, but store them in different orders. That matters in two ways
-# when you carry weights over. Flax stores a kernel with its outputs last, and PyTorch with its
-# outputs first, which you will notice, because the shapes don't fit. And Flax keeps the channels of
-# an image last, where PyTorch keeps them first. So the long vector that enters ``dense1`` has its
-# elements in another order, which you may not notice, because its length is the same. Undo both:
+# Both have equally many parameters, but they store them in different orders, which matters when you
+# carry weights from one to the other. Flax stores a kernel with its outputs last, and PyTorch puts
+# them first. Forget that, and you get an error, because the shapes don't fit.
+#
+# The second difference is easier to miss. Flax keeps the channels of an image last, and PyTorch
+# keeps them first, so the long vector that enters ``dense1`` has its elements in another order.
+# Forget *this*, and you get no error, only wrong scores, because the vector is as long as before.
+# This function undoes both:
 Source(model_torch.from_flax)
 
 # %%
-# The proof is in the output. With the same weights and the same images, and without dropout, both
-# have to give each image the same scores for the ten digits, apart from rounding. (These scores are
-# called *logits*. ``Network(nnx.Rngs(0))`` has the weights of ``initial_weights(seed=0)``, because
-# both draw them from the same seed, in the same order.)
+# The proof is in the output. Given the same weights and the same images, and without dropout, both
+# networks have to give each image the same scores for the ten digits, apart from rounding. (These
+# scores are called *logits*. ``Network(nnx.Rngs(0))`` has the weights of
+# ``initial_weights(seed=0)``, because both draw them from the same seed, in the same order.)
 some = (mnist.test.images[:100] / 255 - mean) / std
 some = some.astype("float32")
 by_flax = Network(nnx.Rngs(0))(some[..., None])
@@ -139,14 +132,25 @@ print(f"largest logit:      {abs(by_flax).max():.3f}")
 print(f"largest difference: {abs(by_flax - by_torch.numpy()).max():.1e}")
 
 # %%
+# What would the mistake in ``dense1`` have done? Let's transpose its kernel, but leave the elements
+# of the vector in Flax's order. PyTorch loads these weights without complaint:
+mistaken = model_torch.from_flax(in_flax)
+only_transposed = in_flax["dense1"]["kernel"].T.copy()
+mistaken["dense1.weight"] = torch.from_numpy(only_transposed)
+in_torch.load_state_dict(mistaken)
+with torch.no_grad():
+    by_mistake = in_torch(torch.from_numpy(some[:, None]))
+print(f"largest difference: {abs(by_flax - by_mistake.numpy()).max():.3f}")
+
+# %%
 # What made an older comparison unfair
 # ------------------------------------
-# An older program, on which this page is modelled, compared Flax with PyTorch, too. Three of its
-# mistakes are easy to make.
+# This page is modelled on an older program that compared Flax with PyTorch, too. It made three
+# mistakes, all of them easy to make.
 #
-# **It trained two different networks.** Flax pads a convolution by default, so that images keep
-# their size, and PyTorch doesn't. What does that change? XLA can count the operations of a program
-# before it compiles anything:
+# **It trained two different networks.** By default, Flax pads a convolution, so that images keep
+# their size, and PyTorch doesn't. How much work does the padding add? XLA can count the operations
+# of a program before it compiles anything:
 import jax.numpy as jnp
 
 from jaxcap.mnist import train_flax
@@ -186,33 +190,41 @@ more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
 wasted = f"{of_gradient / of_loss:.1f} times"
 
 # %%
-# With padding, it is another network. It has more parameters, and its gradient takes more
-# operations, by a factor of :measured:`more_work`. So a difference in speed or in accuracy may have
-# come from the networks rather than from the frameworks.
+# The padded network has more parameters, and its gradient takes more operations, by a factor of
+# :measured:`more_work`. So a difference in speed or in accuracy may have come from the networks
+# rather than from the frameworks.
 #
 # **It computed gradients that nobody used.** In validation, it called the function that also
-# returns the gradient, and threw the gradient away. So each batch of the validation took
+# returns the gradient, and threw the gradient away. Each batch of the validation therefore took
 # :measured:`wasted` the operations that its loss needs.
 #
 # **It counted wrongly.** It left out the last image of the validation, and it averaged the
-# accuracies of the batches with equal weights, although the last batch was smaller. Below, you will
-# see how much that changes.
+# accuracies of the batches with equal weights, although the last batch was smaller. You'll see
+# below how much that changes.
 #
 # Do both learn the same thing?
 # -----------------------------
-# Both programs take their settings from one class, ``Settings``, so neither has a default of its
-# own. (:doc:`The page on types </tutorials/transformations/typed_transformations>` shows which
-# mistakes that prevents.) Both shuffle with the same NumPy generator, so they see the same images
-# in the same order. They can't share dropout, because each draws its own random numbers. With
-# dropout off, the two runs should give the same losses, apart from rounding. (A *dry run*
-# makes only a few steps in each epoch. On a CPU, ``FlaxTrainer`` convolves and pools by other
-# algorithms than XLA's, which :doc:`later pages </tutorials/applications/convolutions>` explain.
-# They are a part of the test.)
+# Now let both networks learn. A step looks much the same in either framework: compute the loss of a
+# batch and its gradient, and let the optimiser change the weights. Here are a step in Flax, and an
+# epoch in PyTorch, whose step is the body of the loop:
+from jaxcap.mnist.train_torch import TorchTrainer
+
+Source(train_flax.step, TorchTrainer.train_epoch)
+
+# %%
+# Both trainers take their settings from one class, so neither has a default of its own. (:doc:`The
+# page on types </tutorials/transformations/typed_transformations>` shows which mistakes that
+# prevents.) Both shuffle with the same NumPy generator, so they see the same images in the same
+# order. They don't share dropout, because each draws its own random numbers. With dropout off, the
+# two runs should give the same losses, apart from rounding.
+#
+# To keep the test short, we make a *dry run*, which has only a few steps in each epoch. On a CPU,
+# ``FlaxTrainer`` convolves and pools by other algorithms than XLA's, which :doc:`later pages
+# </tutorials/applications/convolutions>` explain, so this tests them as well:
 from dataclasses import replace
 
 from jaxcap.mnist.config import THREE_EPOCHS
 from jaxcap.mnist.train_flax import FlaxTrainer
-from jaxcap.mnist.train_torch import TorchTrainer
 from jaxcap.mnist.training import evaluate, fit
 
 brief = {"num_epochs": 2, "dry_run": True, "dropout": False}
@@ -231,19 +243,19 @@ loss_gap = f"{max(gaps):.0e}"
 Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 
 # %%
-# The losses differ by about :measured:`loss_gap` of their value. Rounding differs between the two,
-# and each step builds on the rounding of the last. A mistake in the weights, the order, the
-# learning rate or the loss would show in the leading digits. So we may compare accuracies next,
-# with dropout on. This test says nothing about dropout itself: both frameworks drop equally often,
-# but each chooses its own activations.
+# The losses differ by about :measured:`loss_gap` of their value. Some difference is expected, since
+# the two round differently, and each step builds on the rounding of the last. A mistake in the
+# weights, the order, the learning rate or the loss would show in the leading digits. This test says
+# nothing about dropout, though: both frameworks drop equally often, but each chooses its own
+# activations.
 #
 # How well does it learn?
 # -----------------------
-# The programs now do the same work. But does the network learn? We train it in both frameworks, from
-# several seeds. A seed fixes the first weights and the order of the images, the same for both
-# frameworks. On a CPU, they get only a part of the subset, so don't expect the accuracy that MNIST
-# is known for. With all images, both frameworks reach far more. (How long it all takes is the next
-# page's question. Here, each framework trains in whatever way we found fast.)
+# With dropout on again, the losses can't agree in all digits, but both networks should learn
+# equally well. We train them from several seeds. A seed fixes the first weights and the order of
+# the images, the same for both frameworks. Each uses the loop that we found fast, since the
+# arithmetic is the same, as the test above showed. On a CPU, they get only a part of the subset, so
+# don't expect the accuracy that MNIST is known for.
 SEEDS = 3
 learned = mnist
 if on_cpu:
@@ -300,12 +312,13 @@ headers = "training", "recognised", "accuracy", "test loss"
 batches = len(learned.train.labels) // settings.batch_size_training
 steps = f"{settings.num_epochs * batches} steps"
 size = f"{settings.batch_size_training} images"
-note = "Images that don't fill a batch are left out, others in each epoch."
+left_out = "Images that don't fill a batch are left out"
+note = f"{left_out}, different ones in each epoch."
 Table(f"After {steps} of {size}", headers, rows, [note])
 
 # %%
-# Does one framework learn better? Before you compare one seed of each, see how far apart the seeds
-# of *one* framework lie:
+# Does one framework learn better than the other? Before you compare one seed of each, see how far
+# apart the seeds of a *single* framework lie:
 import numpy as np
 
 final = {
@@ -324,57 +337,21 @@ error = np.sqrt(share * (1 - share) / len(learned.test.labels))
 standard_error = f"{100 * error:.1f}"
 
 # %%
-# Now compare the frameworks seed by seed, since a seed gives both the same start. Flax was ahead for
-# :measured:`flax_ahead` seeds. So few seeds can't name a winner, whether the lead changes between
-# them or not: of two equal programs, the same one wins three times in a row in a quarter of all
-# cases. And with so few test images, each accuracy has a standard error of
-# :measured:`standard_error` percentage points.
+# Now compare the frameworks seed by seed, since a seed gives both the same start. Flax was ahead
+# for :measured:`flax_ahead` seeds. Three seeds can't name a winner. Even if one framework led in
+# all three, chance alone would do that one time in four. The number of test images matters, too:
+# with this many, a single accuracy has a standard error of :measured:`standard_error` percentage
+# points. (The error of a *difference* may be smaller, because both frameworks were tested on the
+# same images.)
 #
-# Which digits it gets wrong
-# --------------------------
-# Take the last network that Flax trained, and all test images that we have. On a CPU, these are
-# more images than in the table above, so the share of mistakes may differ. Each row is a digit, and
-# each column what it was taken for:
+# Does it matter how you count?
+# -----------------------------
+# The older program left out an image and weighted its batches equally. To see what that does, take
+# the last network that Flax trained, and all the test images that we have. On a CPU, these are more
+# than in the table above, so the accuracy may differ. The first line counts every image once, and
+# the last is what the older program would have printed:
 predictions = evaluate(flax, mnist.test).predictions
-labels = mnist.test.labels
-confusion = np.zeros((10, 10), int)
-np.add.at(confusion, (labels, predictions), 1)
-
-# %%
-mistakes = confusion - np.diag(np.diag(confusion))
-orange = figures.COLOURS[1]
-from_nothing = LinearSegmentedColormap.from_list("", [f"{orange}00", orange])
-
-# %%
-figure, axes = plt.subplots(figsize=(5, 5))
-axes.imshow(mistakes, cmap=from_nothing, vmax=2 * mistakes.max())
-for row, column in np.argwhere(confusion):
-    number = confusion[row, column]
-    axes.text(column, row, number, ha="center", va="center")
-axes.set_xticks(range(10))
-axes.set_yticks(range(10))
-axes.set(xlabel="taken for", ylabel="true digit")
-axes.grid(visible=False)
-digit, other = np.unravel_index(mistakes.argmax(), mistakes.shape)
-finding = f"Most often, {digit} is taken for {other}: {mistakes.max()} times"
-figures.headline(figure, finding, "Test images")
-
-# %%
-# And here are the mistakes in which the true digit was furthest behind the network's choice. Cover
-# the titles. Which of these digits would you have read correctly?
-logits = flax.logits(mnist.test.images)
-margin = logits.max(axis=1) - logits[np.arange(len(labels)), labels]
-worst = np.argsort(margin)[::-1][:20]
-worst = worst[predictions[worst] != labels[worst]]
-show(
-    mnist.test.images[worst],
-    [f"{labels[i]}→{predictions[i]}" for i in worst],
-)
-
-# %%
-# How much does it matter how you count? Here is the network's accuracy on all of these images,
-# followed by what the older program would have computed:
-right = predictions == labels
+right = predictions == mnist.test.labels
 short = right[:-1]
 parts = [short[i : i + 128].mean() for i in range(0, len(short), 128)]
 print(f"all images:            {right.mean():.4%}")
@@ -382,7 +359,7 @@ print(f"without the last:      {short.mean():.4%}")
 print(f"and averaging batches: {np.mean(parts):.4%}")
 
 # %%
-# Mistakes of this size are easy to overlook, and good networks may differ by no more.
+# Mistakes of this size are easy to overlook, and good networks may differ by no more than that.
 #
 # Takeaway
 # --------
@@ -391,10 +368,10 @@ within = f"{max(np.ptp(accuracy) for accuracy in final.values()):.1f}"
 
 # %%
 # Before you compare two frameworks, make them do the same work: the same network, the same weights,
-# the same images, and every image counted. Then prove that they do it, by outputs and losses that
-# differ only by rounding. And compare over several seeds. Here, the mean accuracies of the two
-# frameworks differed by :measured:`apart` percentage points, and single seeds of one framework by
-# up to :measured:`within`.
+# the same images, and every image counted. Then prove it: their outputs and losses may differ only
+# by rounding. Compare accuracies over several seeds, because one seed says little. Here, the mean
+# accuracies of the two frameworks differed by :measured:`apart` percentage points, and single seeds
+# of one framework by up to :measured:`within`.
 #
 # Next: :doc:`which ideas make this training faster </tutorials/applications/training_speed>`, in
 # JAX and beside PyTorch.

@@ -5,7 +5,7 @@ Do half the multiplications take half the time?
 Most of a network's work is multiplying and adding. Shmuel Winograd showed how to compute a
 convolution with fewer multiplications, and :doc:`our training
 </tutorials/applications/training_speed>` on a CPU uses his algorithm. This page shows how it works,
-how exact it is, and how much of what it saves you can see on a clock.
+how exact it is, and how much of what it saves shows up on a clock.
 """
 
 # %%
@@ -14,7 +14,13 @@ how exact it is, and how much of what it saves you can see on a clock.
 # By the definition of a convolution, four neighbouring outputs of a kernel with three weights take
 # twelve multiplications. Winograd's algorithm makes do with six, with the help of three small
 # matrices. The first turns six pixels into six numbers, and the second turns the three weights into
-# six. Multiply the six pairs, and the third matrix turns the products into the four outputs:
+# six. Multiply the six pairs, and the third matrix turns the products into the four outputs.
+#
+# The numbers in the matrices come from polynomials. If the weights are the coefficients of one, the
+# rows of ``OF_KERNEL`` give its values at six points, up to a factor: at 0, ±1, ±2 and infinity,
+# which stands for the last coefficient. The columns of ``OF_PRODUCT`` are powers of the same
+# points, and ``OF_IMAGE`` follows from the other two. (`Lavin and Gray
+# <https://arxiv.org/abs/1509.09308>`__ brought the algorithm to neural networks.)
 from jaxcap.kernels import convolution
 
 for name in ("OF_IMAGE", "OF_KERNEL", "OF_PRODUCT"):
@@ -34,13 +40,15 @@ print(
 
 
 # %%
-# For four outputs, that saves nothing, because the small matrices cost more than six
-# multiplications. It can pay in a layer, where their work is shared: rows are transformed once for
-# all features, and weights once for all images. In the second convolution of our network, we apply
-# the algorithm to the rows of the images. Each of the six pixels becomes *a row of pixels with all
-# their channels*, and each of the three weights *a row of the kernel, used as a matrix*. Six rows
-# are a *tile*, which gives four rows of output. ``tensordot`` multiplies the small matrix by what
-# lies along the first axis, and the comments are shapes.
+# For four outputs alone this doesn't pay: applying the small matrices costs more than the six
+# multiplications saved. It can pay in a layer, where that work is shared: rows are transformed once
+# for all features, and weights once for all images. In the second convolution of our network, we
+# apply the algorithm to the rows of the images.
+#
+# So now replace numbers by arrays. A pixel becomes a whole row of an image, with all its channels,
+# a weight becomes a row of the kernel, and "times" becomes a product of matrices. Six rows are a
+# *tile*, which gives four rows of output. In the code, ``tensordot`` multiplies a small matrix by
+# what lies along the first axis, and the comments are shapes:
 def by_tiles(images, kernel):
     n, height, width, _ = images.shape  # height: 4 * tiles + 2
     tiles, columns, features = height // 4, width - 2, kernel.shape[-1]
@@ -57,15 +65,15 @@ def by_tiles(images, kernel):
 
 # %%
 # Each of the six ``products`` is a product of matrices, and together they take far more operations
-# than the transformations do. For the training, ``convolution.by_winograd`` does the same for any
-# number of rows, and its gradients use the small matrices again, some of them transposed, by
-# :func:`jax.custom_vjp`. Along both axes, a quarter of the multiplications would do, but the extra
-# additions may cost more than that saves.
+# than the transformations do. The training uses ``convolution.by_winograd``, which does the same
+# for any number of rows. Its gradients use the small matrices again, some of them transposed, by
+# :func:`jax.custom_vjp`. Applied along both axes, the algorithm needs only a quarter of the
+# multiplications, but the extra additions may cost more than that saves.
 #
 # How exact is it?
 # ----------------
-# The constants in the small matrices magnify rounding errors. To see by how much, compare each way
-# to convolve with the result in 64-bit numbers:
+# The constants in the small matrices magnify rounding errors. To see by how much, we compare each
+# way to convolve with the result in 64-bit numbers:
 from numpy.lib.stride_tricks import sliding_window_view
 
 rng = np.random.default_rng(0)
@@ -75,25 +83,27 @@ windows = sliding_window_view(images.astype(float), (3, 3), axis=(1, 2))
 exact = np.einsum("nijcab,abcf->nijf", windows, kernel, optimize=True)
 
 # %%
+ours = by_tiles, convolution.by_winograd
 errors = {}
-for convolve in convolution.by_xla, convolution.by_patches, by_tiles:
+for convolve in convolution.by_xla, convolution.by_patches, *ours:
     result = np.asarray(convolve(images, kernel), float)
     errors[convolve.__name__] = abs(result - exact).max()
     print(f"{convolve.__name__:<11} {errors[convolve.__name__]:.1e}")
 
-more_error = f"{errors['by_tiles'] / errors['by_patches']:.1f}"
+more_error = f"{errors['by_winograd'] / errors['by_patches']:.1f}"
 largest = f"{abs(exact).max():.0f}"
 
 # %%
-# In outputs of up to :measured:`largest`, the largest error of ``by_tiles`` was
-# :measured:`more_error` times that of patches. More outputs at a time would save more
-# multiplications, but the constants would grow, and the errors with them.
+# In outputs of up to :measured:`largest`, the largest error of ``by_winograd`` was
+# :measured:`more_error` times that of patches. With more outputs at a time, Winograd's algorithm
+# would save more multiplications, but the constants would grow, and the errors with them.
 #
 # Does it pay in the network?
 # ---------------------------
 # The page before cut a training step into layers. Here are the times of the second convolution,
-# forward. *Flax, steps on the device* uses XLA's own convolution. Ratios are taken within each
-# round, so they can differ from the quotient of two bars.
+# forward. *Winograd* is ``by_winograd``, applied to eight images at a time, and *Flax, steps on the
+# device* is XLA's own convolution. Ratios are taken within each round, so they can differ from the
+# quotient of two bars.
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_changes import PATCHES, WINOGRAD
 from jaxcap.experiments.mnist_layers import FORWARD, LAYERS
@@ -120,18 +130,19 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-# Our Winograd version also takes a few images at a time. Its transformations read whole arrays and
-# write new ones, and small arrays are more likely to stay in the cache. How much the algorithm and
-# the few images each contribute to the training is on :doc:`the page about training
-# </tutorials/applications/training_speed>`.
+# The transformations read whole arrays and write new ones, and arrays for eight images are more
+# likely to stay in the cache than arrays for all. So the difference isn't the algorithm's alone.
+# :doc:`The page about training </tutorials/applications/training_speed>` tells the two apart, and
+# :doc:`an experiment </results/experiments/mnist-search>` has the other sizes, layouts and number
+# types that we tried.
 #
 # How much of that time goes into products?
 # -----------------------------------------
 # Winograd's algorithm halves the work of the products, and of nothing else. To see how much that
-# can save, we time products of the same shapes on their own. Winograd's are thin: for eight images,
-# six matrices of 1,152 rows, and each sum has 96 terms. Patches of 32 images are a single matrix of
-# 18,432 rows, and each sum has 288. For comparison, we take the fastest product of large square
-# matrices that was measured on this device:
+# can save, we time products of the same shapes on their own. For eight images, Winograd's algorithm
+# makes six small ones, ``(1152, 96) @ (96, 64)``. With patches, 32 images become a single big one,
+# ``(18432, 288) @ (288, 64)``. For comparison, we add the fastest product of large square matrices
+# that was measured on this device:
 import timeit
 
 import jax
@@ -180,76 +191,38 @@ whole_ms = {
 }
 rest_ms = {name: ms - multiply_ms[name] for name, ms in whole_ms.items()}
 winograd_share, patches_share = (
-    f"{multiply_ms[name] / ms:.0%}" for name, ms in whole_ms.items()
+    f"{round(multiply_ms[name] / ms, 1):.0%}" for name, ms in whole_ms.items()
 )
 winograd_ms, patches_ms = (f"{ms:.1f} ms" for ms in multiply_ms.values())
 winograd_rest, patches_rest = (f"{ms:.1f} ms" for ms in rest_ms.values())
 of_square = f"{speeds['Winograd'] / speeds['square']:.0%}"
 
 # %%
-# Winograd's products ran at :measured:`of_square` of the rate of square ones. At the rates above,
-# the products for a whole batch take :measured:`winograd_ms` with Winograd's algorithm, which is
-# :measured:`winograd_share` of the forward pass, and :measured:`patches_ms` with patches, which is
-# :measured:`patches_share`. The remaining :measured:`winograd_rest` with Winograd's algorithm and
-# :measured:`patches_rest` with patches go into copying, transforming, and storing what the gradient
-# will need.
-#
-# So half the multiplications alone can't halve the time: they save at most half of the products'
-# part, and less if they run at a lower rate. The rest changes as well. Winograd's six matrices hold
-# half as many numbers as the matrix of patches, which copies each pixel up to nine times. But the
-# rows have to be transformed before the products, and the results afterwards. In all, the forward
-# pass with Winograd's algorithm was :measured:`forward_to_patches than with patches`.
-#
-# It was :measured:`forward_to_torch than with PyTorch`, which on many CPUs calls oneDNN. That
-# library `makes code for each shape
-# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__.
-#
-# What else did we try?
-# ---------------------
-# Each row compares our training on a CPU, with Winograd's algorithm in a scan, with the same
-# training after one change. Below 1, the change made the training slower. Compiling so many
-# programs takes minutes, so these numbers were recorded earlier, on the machine and on the day that
-# the table names. What we tried with the pool, dropout, threads and options of XLA is on :doc:`the
-# experiment's own page </results/experiments/mnist-search>`.
-from jaxcap.experiments.mnist_search import BEST
-from jaxcap.releases.recorded import recorded_results
-
-search = recorded_results("mnist search")
+is_higher = speeds["Winograd"] > speeds["patches"]
+rate = "a higher" if is_higher else "a lower or the same"
+part_saved = "more than half" if is_higher else "at most half"
 
 # %%
-instead_of = {
-    "patches": "Winograd's algorithm",
-    "patches, channels first": "Winograd's algorithm",
-    "all images at once": "8 images at a time",
-    "16 images at a time": "8 images at a time",
-    "4 images at a time": "8 images at a time",
-    "computed again for the gradient": "stored for the gradient",
-    "bfloat16": "float32",
-}
-
-# %%
-from jaxcap.results.tables import Table
-
-ratios = {
-    change.variant: ratio for change, ratio in search.paired_speedups(BEST)
-}
-rows = [
-    (change, before, ratios[change].short, ratios[change].range)
-    for change, before in instead_of.items()
-]
-machine = search.environment
-title = f"Recorded on {machine.device.name}, {machine.measured_at.date()}"
-headers = "change", "instead of", "times as fast", "95% interval"
-Table(title, headers, rows)
-
-# %%
-# Where the interval includes 1, the recording can't tell whether a change matters. With *channels
-# first*, a patch is a column of the matrix instead of a row. With fewer images at a time, the
-# products get smaller, and with more, the arrays may outgrow the cache. Computing again what the
-# gradient needs saves memory, but takes time. *bfloat16* can help if the CPU multiplies such
-# numbers as they are and the results are in float32. Here, the results are in bfloat16 as well, so
-# XLA :doc:`converts the operands to float32 </tutorials/performance/bits>`, computes in float32,
-# and rounds each result back.
+# At the rates above, the products for a whole batch take :measured:`patches_ms` with patches, which
+# is about :measured:`patches_share` of the forward pass, and :measured:`winograd_ms` with
+# Winograd's algorithm, about :measured:`winograd_share`. (These shares are rough, because we took
+# the shortest of many calls in one process for the products, and medians for the whole.) What is
+# left, :measured:`patches_rest` and :measured:`winograd_rest`, goes into copying, transforming, and
+# storing what the gradient will need.
+#
+# At equal rates, Winograd's algorithm would save half of the products' time. Here, its small
+# products ran at :measured:`rate` rate than the big one of patches, and at :measured:`of_square` of
+# the rate of square ones. So it saved :measured:`part_saved` of the products' time.
+#
+# What surrounds the products changes as well. Winograd's six matrices hold half as many numbers as
+# the matrix of patches, which copies each pixel up to nine times. But the rows have to be
+# transformed before the products, and the results afterwards. In all, the forward pass with
+# Winograd's algorithm was :measured:`forward_to_patches than with patches`.
+#
+# It was :measured:`forward_to_torch than with PyTorch`. On many CPUs, PyTorch calls oneDNN, which
+# `generates machine code for each shape
+# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__. We haven't tested whether
+# that explains the difference.
 #
 # Takeaway
 # --------
@@ -258,14 +231,14 @@ forward_to_torch = forward.speedup(WINOGRAD, over=DEVICE)
 
 # %%
 # Half the multiplications take half the time only if they run at the same rate and nothing else
-# takes time. In the forward pass of the second convolution, the products account for
-# :measured:`patches_share` of the time with patches, and for :measured:`winograd_share` with
-# Winograd's algorithm. In all, the pass with Winograd's algorithm was
-# :measured:`forward_to_patches than with patches`, and
-# :measured:`forward_to_torch than with PyTorch`.
+# takes time. In a first look, within one process, they ran at :measured:`rate` rate than those of
+# patches. But the products account for only a part of the forward pass: about
+# :measured:`patches_share` with patches, and :measured:`winograd_share` with Winograd's algorithm.
+# In all, the pass with Winograd's algorithm was :measured:`forward_to_patches than with patches`,
+# and :measured:`forward_to_torch than with PyTorch`.
 #
-# The largest error of our short version of the algorithm was :measured:`more_error` times that of
-# patches. Whenever an algorithm promises fewer operations, ask what it adds in their place, and
-# check that the results are still accurate enough.
+# The largest error of Winograd's algorithm was :measured:`more_error` times that of patches.
+# Whenever an algorithm promises fewer operations, ask what it adds in their place, and check that
+# the results are still accurate enough.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

@@ -36,7 +36,7 @@ headers = (
     "exponent",
     "fraction",
     "largest",
-    "smallest",
+    "smallest normal",
     "gap at 1",
 )
 Table("Bits, and what they can represent", headers, rows)
@@ -44,9 +44,9 @@ Table("Bits, and what they can represent", headers, rows)
 # %%
 # The last column is the distance from 1 to the next number. Larger numbers are farther apart, in
 # proportion to their size. The bits of the fraction set that proportion, and the bits of the
-# exponent set the range in which it holds. Numbers below the smallest in the table are *subnormal*:
+# exponent set the range in which it holds. Numbers below the smallest normal one are *subnormal*:
 # the smaller they are, the fewer digits they have, so the lines in the figure bend upwards there.
-# XLA may replace them by 0. float64 is left out, because its range would need a larger picture.
+# XLA may replace them by 0.
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -105,7 +105,7 @@ print(jnp.linalg.norm(x), "or", jnp.linalg.norm(x.astype("float32")))
 # when the result is. An argument, ``preferred_element_type``, avoids the second loss. It also
 # matters in which format the device adds up. Added one by one in bfloat16, the products of a row
 # and a column of ten thousand ones would come to only 256:
-from jaxcap.experiments.bits import BFLOAT16, FLOAT32, FORMATS, MIXED
+from jaxcap.experiments.bits import BFLOAT16, FLOAT16, FLOAT32, FORMATS, MIXED
 
 matrices = experiments.inputs("product", 500)
 a, b = bits.cast(matrices, BFLOAT16)
@@ -120,13 +120,17 @@ in_full = "with more bits, and rounds the sum to bfloat16 at the end"
 adds_up = in_full if added > 9000 else "in bfloat16"
 
 # %%
-# So this device adds up :measured:`adds_up`. The table below calls the product of bfloat16 with a
-# float32 result *bfloat16 and float32*. It also has a sum of a million numbers, whose result we ask
-# for in float32 by ``dtype``. The inputs have only two digits in bfloat16. Is a float32 result
-# still any use? The
-# exact sum comes from `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__. For
-# the product, NumPy's in 64 bits stands in for the exact one, so the error of float64 in that
-# column is only an order of magnitude.
+# So this device adds up :measured:`adds_up`.
+#
+# From here on, *bfloat16 and float32* stands for a mixture: bfloat16 for what is stored and
+# multiplied, float32 for what is added up. A product takes bfloat16 matrices, and has a float32
+# result. A sum adds bfloat16 numbers with ``dtype="float32"``. Later, a training step computes its
+# gradient in bfloat16, and moves weights in float32 along it.
+#
+# In bfloat16, the inputs have only two digits. Is a float32 result still any use? For the sum of a
+# million numbers, `math.fsum <https://docs.python.org/3/library/math.html#math.fsum>`__ gives the
+# exact answer. For the product, NumPy's in float64 serves as the reference, so read the entry of
+# float64 as an order of magnitude only.
 from math import fsum
 
 (numbers,) = experiments.inputs("sum", 1_000_000)
@@ -147,9 +151,9 @@ Table(title, ("format", *exact), rows)
 
 # %%
 # Compare *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs is the
-# rounding of the result. Rounded inputs do little harm in the sum, where most of a million errors
-# cancel, and more in the product, whose sums are shorter. A rounded result has a single error, and
-# nothing to cancel it. The sum in float16 is infinite, because it is larger than 65504.
+# rounding of the result. Rounding the inputs hurts the product more than the sum: with a few hundred
+# terms instead of a million, fewer errors cancel. A rounded result has a single error, and nothing
+# to cancel it. The sum in float16 is infinite, because it is larger than 65504.
 #
 # Is bfloat16 faster here?
 # ------------------------
@@ -183,30 +187,34 @@ long_result_pays
 # A float32 result means more bytes to write, but it can also save conversions. To see what the
 # compiler made of each product, count the conversions, and ask how much memory the program sets
 # aside for intermediate results:
+def conversions(function, *args):
+    program = jax.jit(function).lower(*args).compile()
+    number = program.as_text().count(" convert(")
+    size = program.memory_analysis().temp_size_in_bytes
+    return f"{number:2} conversions, {size:9,} temporary bytes"
+
+
+# %%
 from functools import partial
 
 to_float32 = partial(jnp.matmul, preferred_element_type=FLOAT32)
-for name in (FLOAT32, "float16", BFLOAT16, MIXED):
-    multiply = to_float32 if name == MIXED else jnp.matmul
-    a, b = bits.cast(matrices, BFLOAT16 if name == MIXED else name)
-    program = jax.jit(multiply).lower(a, b).compile()
-    conversions = program.as_text().count(" convert(")
-    size = program.memory_analysis().temp_size_in_bytes
-    print(f"{name:20} {conversions} conversions, {size:9,} temporary bytes")
+ways = {
+    FLOAT32: (jnp.matmul, FLOAT32),
+    FLOAT16: (jnp.matmul, FLOAT16),
+    BFLOAT16: (jnp.matmul, BFLOAT16),
+    MIXED: (to_float32, BFLOAT16),
+}
+for name, (multiply, stored) in ways.items():
+    a, b = bits.cast(matrices, stored)
+    print(f"{name:20} {conversions(multiply, a, b)}")
 
 # %%
 # Without conversions, the matrices are multiplied as they are. Three conversions mean that the
-# compiler didn't multiply these types directly. It makes float32 copies of both matrices,
+# compiler didn't multiply these types directly: it makes float32 copies of both matrices,
 # multiplies the copies, and rounds the result to 16 bits. That is all the work of float32, with the
 # conversions on top. The temporaries are the copies and the result in float32, so while it runs,
-# such a program saves no memory.
-#
-# The conversions may be the compiler's choice, and not the processor's limit. On CPUs, XLA hands
-# some products to a separate library. `A list in XLA
-# <https://github.com/openxla/xla/blob/main/xla/backends/cpu/ynn_support.cc>`__ says which: each
-# entry is a combination of input types and result type. A product of bfloat16 with a float32 result
-# may be on the list while the same product with a bfloat16 result isn't. The list grows, so if you
-# change a type, or the release of JAX, look again.
+# such a program saves no memory. The conversions may be the compiler's choice, and not the
+# processor's limit. So if you change a type, or the release of JAX, count again.
 #
 # Weights that stop moving
 # ------------------------
@@ -218,15 +226,23 @@ for name in (FLOAT32, "float16", BFLOAT16, MIXED):
 Source(bits.network, bits.loss, bits.step)
 
 # %%
+# So the four ways to train differ in the formats of the weights and of the batch:
+formats = {
+    FLOAT32: (FLOAT32, FLOAT32),
+    FLOAT16: (FLOAT16, FLOAT16),
+    BFLOAT16: (BFLOAT16, BFLOAT16),
+    MIXED: (FLOAT32, BFLOAT16),
+}
+
+# %%
 # Let a network of 64 units learn what another network of that size computes, so that a solution
-# exists. In training, *bfloat16 and float32* stands for gradients in bfloat16 and master weights in
-# float32. Which of the four ways of training will come close to the solution?
+# exists. Which of the four will come close to it?
 weights, x, y = bits.problem(64)
 train = jax.jit(bits.losses, static_argnames="steps")
 histories = {}
-for name in (FLOAT32, "float16", BFLOAT16, MIXED):
-    batch = bits.cast((x, y), BFLOAT16 if name == MIXED else name)
-    start = bits.cast(weights, FLOAT32 if name == MIXED else name)
+for name, (of_weights, of_batch) in formats.items():
+    start = bits.cast(weights, of_weights)
+    batch = bits.cast((x, y), of_batch)
     histories[name] = np.asarray(train(start, *batch, steps=2000))
 
 # %%
@@ -246,8 +262,8 @@ figures.label_ends(axes)
 # %%
 # Where a line levels off early, the steps have become smaller than half the gap to the next number
 # of the format, and rounding undoes them. Master weights collect small steps until they show in the
-# copy. The gradient can be rough although the weights can't, because each gradient is
-# computed afresh, from wherever the last step has led. So its errors don't pile up.
+# copy. The gradient may be coarse, but the weights may not: each gradient is computed afresh, from
+# wherever the last step has led, so its errors don't pile up.
 #
 # Gradients that vanish
 # ---------------------
@@ -282,10 +298,10 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 # What each format saves, and what it loses
 # -----------------------------------------
 # Take float64 where the answer has to be right to many digits, as in :doc:`a fit that must converge
-# </tutorials/applications/convergence>`, and set ``jax_enable_x64`` first. Take float32 for anything that accumulates, such as sums
-# and weights. Do the rest in bfloat16 if that pays on your device, or if you run out of memory. And
-# take float16 for data whose range you know. The table sets what each format loses beside the time
-# that it saves or costs:
+# </tutorials/applications/convergence>`, and set ``jax_enable_x64`` first. Take float32 for
+# anything that accumulates, such as sums and weights. Do the rest in bfloat16 if that pays on your
+# device, or if you run out of memory. And take float16 for data whose range you know. The table
+# shows what each format loses, beside the time that it saves or costs:
 tasks = ("sum", "product", "training step")
 rows = []
 for name in ("float16", BFLOAT16, MIXED):
@@ -309,16 +325,28 @@ mixed_pays = claim(
 mixed_pays
 
 # %%
-# Whatever you choose, check the dtype of what comes out, because a single float32 among numbers of
-# bfloat16 may turn all of them into float32, without a word. Which of these will?
+# Do conversions play a part in this? Count them in a whole step:
+weights, x, y = bits.problem(512)
+for name, (of_weights, of_batch) in formats.items():
+    args = bits.cast(weights, of_weights), *bits.cast((x, y), of_batch)
+    print(f"{name:20} {conversions(bits.step, *args)}")
+
+# %%
+# The mixture has to convert its weights in each step, but that takes only a few conversions. If
+# there are many more, XLA computes in float32 on this device, and rounds one result after another
+# to 16 bits. Each product in ``network`` has a result in the format of its inputs, so it may need
+# the same three conversions as above.
+#
+# Whatever you choose, check the dtype of what comes out, because a single float32 may silently turn
+# the bfloat16 numbers that it meets into float32. Which of these will?
 short = jnp.ones(3, BFLOAT16)
 for other in (2.0, np.float32(2), jnp.ones(3)):
     print((short * other).dtype, "from", repr(other))
 
 # %%
-# A Python number has a
-# `weak type <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, which gives way.
-# NumPy's float32 doesn't, and neither do most arrays.
+# A Python number has a `weak type
+# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, which gives way. NumPy's
+# float32 doesn't, and neither do most arrays.
 #
 # Takeaway
 # --------
@@ -332,14 +360,15 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # Two bytes are enough for most numbers, but not for those that collect many small changes, such as
 # sums and weights. Keep sums and weights in float32: the same training ended at a loss of
 # :measured:`stuck` with weights in bfloat16, and of :measured:`trained` with weights in float32 and
-# gradients in bfloat16. float16 has more digits but less range, so its gradients may vanish, unless
-# you multiply the loss by a large number first.
+# gradients in bfloat16. float16 has more digits than bfloat16 but less range, so its gradients may
+# vanish, unless you multiply the loss by a large number first.
 #
 # Don't take it for granted that two bytes save time over four, because that is up to the device and
-# the compiler. On this page's device, a product in bfloat16 was :measured:`product_16 than in float32`.
-# With its result in float32, it was :measured:`long_result than with a bfloat16 result`. A training
-# step with its gradient in bfloat16 was :measured:`step_mixed than one in float32`. If such a
-# result surprises you, look for conversions in the compiled program.
+# the compiler. On this page's device, a product in bfloat16 was
+# :measured:`product_16 than in float32`. With its result in float32, it was
+# :measured:`long_result than with a bfloat16 result`. A training step with its gradient in bfloat16
+# was :measured:`step_mixed than one in float32`. If such a result surprises you, count the
+# conversions in the compiled program.
 #
 # Try it yourself in :doc:`exercise 10 </exercises/10_bits>`. Next: :doc:`why JAX is slow on small
 # arrays </tutorials/performance/dispatch_overhead>`.

@@ -31,8 +31,9 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 #
 # Five ways to make the same call
 # -------------------------------
-# The authors of a geometry library once asked in a notebook what a move to JAX would cost them. We
-# ask again, with a column for each way to make the call:
+# The authors of geomstats, :doc:`a geometry library </tutorials/performance/geometry>`, once
+# measured in a notebook what a move to JAX would cost them. We ask again, with a column for each
+# way to make the call:
 #
 # - *NumPy*, the opponent.
 # - *autograd*, JAX's predecessor, which wraps NumPy.
@@ -64,8 +65,7 @@ experiments.tabulate(results, "dot")
 
 # %%
 # In the rows with *its own* arrays, each library got arrays of its own kind. In the first of them,
-# NumPy took :measured:`dispatch_numpy`, and the compiled function :measured:`dispatch_jax`. Don't
-# worry if you were far off. Nobody has a feel for times this short, which is why we measure them.
+# NumPy took :measured:`dispatch_numpy`, and the compiled function :measured:`dispatch_jax`.
 from jaxcap.report.claims import claim, speedup_of
 
 small_is_slow = claim(
@@ -103,9 +103,11 @@ _ = figures.scaling(
 
 # %%
 # From a hundred numbers to a thousand, NumPy's time changed by a factor of :measured:`numpy_grew`,
-# and that of ``jit`` by a factor of :measured:`jit_grew`. NumPy does the same arithmetic, so
-# :measured:`cause`. To see what happens in ``jit``, compare when its call returns with when its
-# result is ready. The second column has the operations that XLA counts in the program:
+# and that of ``jit`` by a factor of :measured:`jit_grew`. :measured:`cause`. To see what happens in
+# ``jit``, compare when its call returns with when its result is ready. Until it returns, JAX looks
+# the program up, passes it to the runtime, and makes the array for the result. What follows is the
+# wait for the numbers in that array. The second column has the operations that XLA counts in the
+# program:
 rows = [
     (
         f"{result.parameters['size']:,}",
@@ -127,17 +129,15 @@ Table("A compiled dot, from call to result", headers, rows)
 # the thread that called it, if its inputs are ready. So the result is ready when the call returns.
 # The small gap in the first row is the time that it takes Python to ask whether the result is
 # ready. A larger program is handed to another thread, which lets Python run ahead, but waking a
-# thread takes time. Here the count passes a thousand between the rows of 100 and 1,000 numbers. The
-# count can exceed two for each number, because XLA may add up in blocks, and then also counts the
-# zeros that fill the last ones. On a GPU there is no step at a thousand, because every call is
-# handed over.
+# thread takes time. Here the count passes a thousand between the rows of 100 and 1,000 numbers. On a
+# GPU there is no step at a thousand, because every call is handed over.
 #
 # The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
 # handing over off, ``jax_cpu_enable_async_dispatch``.
 #
-# A habit to question: wrapping in each call
-# ------------------------------------------
+# Don't wrap in each call
+# -----------------------
 # To make a new wrapper, ``jax.jit(f)`` inspects ``f``. The wrapper then finds the program that JAX
 # has compiled for ``f``, but inspecting takes time in every call. Wrap once instead, at the top
 # level of a module:
@@ -178,16 +178,16 @@ for _ in range(3):
 # call, and compiled after each trace. The fifth mistake of
 # :doc:`how to time JAX </tutorials/performance/timing>` measures what that costs.
 #
-# Another habit to question: mixing kinds of arrays
-# -------------------------------------------------
+# Don't mix kinds of arrays
+# -------------------------
 # NumPy and JAX accept each other's arrays, and silently convert them in each call. For five
 # numbers, NumPy took :measured:`dispatch_numpy` with arrays of its own, and
 # :measured:`numpy_converting` with JAX's. The compiled function took :measured:`dispatch_jax` with
 # JAX's arrays, and :measured:`jax_converting` with NumPy's. The difference in each pair is the
 # price of conversion. Don't pay it in a loop: convert once, before the loop.
 #
-# A habit to acquire: many operations in one call
-# -----------------------------------------------
+# Put many operations into one call
+# ---------------------------------
 # If each call has a price, make fewer calls. As an example, we take the sine of ten numbers, the
 # sine of that, and so on:
 from jaxcap.report.source import Source
@@ -223,8 +223,8 @@ for variant in chains.variants:
 
 # %%
 # Read the ratios as prices. Near a hundred, each sine costs a call of its own. Near one, you pay
-# for a single call, and one more sine hardly matters. In between, even a chain of one sine pays for
-# things that don't grow with its length, such as calling ``chain`` and starting its loop.
+# for a single call, and one more sine hardly matters. A ratio in between means that even one sine
+# pays fixed costs, such as calling ``chain`` and waiting for the result.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -235,10 +235,10 @@ chain_pays
 # %%
 # Does JAX overtake NumPy as arrays grow?
 # ---------------------------------------
-# The price of a call stays the same while the work grows with the arrays, so for large arrays the
-# work should decide. We try three computations, from little work for each element to much: a scalar
-# product; a polynomial of degree ten, for which NumPy passes over the array many times and ``jit``
-# once; and a product of square matrices.
+# Apart from the step at a thousand operations, the price of a call hardly grows with the arrays. The
+# work does, so for large arrays it should decide. We try three computations, from little work for
+# each element to much: a scalar product; a polynomial of degree ten, for which NumPy passes over
+# the array many times and ``jit`` once; and a product of square matrices.
 Source(dispatch.polynomial)
 
 # %%
@@ -252,48 +252,32 @@ _ = figures.panels(
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# JAX overtakes NumPy at the size from which the line of *jit* stays below NumPy's. We count a size
-# only if the whole interval says so, there and at all larger sizes. A lead that is lost again
-# doesn't count. For a function of several operations, JAX may lead on a few elements, because it
-# makes one call where NumPy makes many. On a CPU, JAX can lose that lead where XLA counts a
-# thousand operations, and the call is handed to another thread.
-COMPUTATIONS = ("dot", "polynomial", "matrix product")
-
-
-def overtakes(computation):
-    """Describe the size from which jit is faster."""
+# JAX overtakes NumPy at the size from which the line of *jit* stays below NumPy's. A size counts only
+# if the whole 95 per cent interval is on JAX's side, there and at all larger sizes. For a function
+# of several operations, JAX may lead on a few elements, because it makes one call where NumPy makes
+# many, and lose that lead where the call is handed to another thread.
+largest = max(result.parameters["size"] for result in growth)
+rows = []
+for computation in ("dot", "polynomial", "matrix product"):
     some = growth.select(computation=computation)
     size = experiments.crossover(some, "jit", over="NumPy", x="size")
-    if size == max(result.parameters["size"] for result in some):
-        return f"only at the largest size, {size:,} elements"
-    return f"from {size:,} elements on" if size else "not within these sizes"
-
-
-# %%
-largest = max(result.parameters["size"] for result in growth)
-largest_dot, largest_product = (
-    growth.speedup("jit", over="NumPy", computation=one, size=largest)
-    for one in ("dot", "matrix product")
-)
+    there = f"from {size:,} elements on" if size else "not within these sizes"
+    at_largest = some.speedup("jit", over="NumPy", size=largest)
+    rows.append((computation, there, at_largest.verdict_in_words))
 
 # %%
-Table(
-    "Where jit overtakes NumPy",
-    ("computation", "overtakes"),
-    [(computation, overtakes(computation)) for computation in COMPUTATIONS],
-)
+headers = ("computation", "overtakes", f"jit at {largest:,} elements")
+Table("Where jit overtakes NumPy", headers, rows)
 
 # %%
-# Where the table says *not within these sizes*, lines that run side by side in the figure differ by
-# a constant factor, and larger arrays won't help. At the largest size, the compiled ``dot`` was
-# :measured:`largest_dot than NumPy's`, and the matrix product
-# :measured:`largest_product than NumPy's`. A single operation leaves nothing to fuse, and for a
-# matrix product on a CPU, both sides call code that experts have tuned for years.
+# *Not within these sizes* means that no lead was measured at the largest size. If the lines are
+# still closing there, larger arrays may help. If they run side by side, the times differ by a
+# constant factor, and larger arrays won't. A single operation leaves nothing to fuse, and for a
+# matrix product on a CPU, both sides call code that was tuned for this purpose.
 #
-# On a CPU, there is one more price. XLA may split the work of a call over several threads, and has
-# to wake them and to wait for the last. For a middling array, that can cost more than it saves. To
-# find out on your machine, run the program again with a single core, as :doc:`the page on threads
-# </tutorials/performance/threads>` shows.
+# On a CPU, XLA may also split the work of a call over several threads, which costs time for arrays
+# of middling size. The :doc:`page on threads </tutorials/performance/threads>` shows how to run a
+# program on a single core, to find out.
 #
 # Takeaway
 # --------
@@ -312,8 +296,8 @@ for variant in ("NumPy", "jit"):
     growth_of[variant] = at_1000.time.value / at_100.time.value
 numpy_grew, jit_grew = (f"{factor:.1f}" for factor in growth_of.values())
 jumps = growth_of["jit"] > 1.5 * growth_of["NumPy"]
-not_arithmetic = "the jump of jit must have another cause than arithmetic"
-cause = not_arithmetic if jumps else "jit has no jump to explain here"
+same_work = "NumPy does the same arithmetic, so that doesn't explain the jump"
+cause = same_work if jumps else "So there is no jump to explain here"
 
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's

@@ -12,17 +12,19 @@ of them could you leave on?
 # %%
 # A step that returns NaN
 # -----------------------
-# A step of an optimisation moves a hundred points, so that their distances agree better with a
-# table. :doc:`Where does the time go </tutorials/performance/profiling>` has the code without its
-# fault: the loss is called ``stress``, and ``step`` moves the points to lower it. The fault is in
-# these distances:
+# We place a hundred points on a plane so that the distances between them match a given table. The
+# loss, called ``stress``, measures the mismatch, and ``step`` lowers it by one step of gradient
+# descent, which moves all points a little. :doc:`Where does the time go
+# </tutorials/performance/profiling>` shows the code without the fault. The fault is in these
+# distances:
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
 Source(placement.distances)
 
 # %%
-# By default, ``stress`` uses better distances. Given the ones above, it soon returns NaN:
+# By default, ``stress`` computes its distances in another way. With the ones above, it soon returns
+# NaN:
 from functools import partial
 
 import jax
@@ -40,7 +42,9 @@ for _ in range(3):
 # %%
 # One kind of print sees the numbers
 # ----------------------------------
-# Here, two prints watch the value of the step. Which of them will show the NaN?
+# Here, two prints watch the value of the step. Which of them will show the NaN? (The last line
+# waits until everything has been printed, because a program may still be running after its call
+# returns.)
 @jax.jit
 def watched(positions, table):
     moved, value = step(positions, table)
@@ -55,31 +59,28 @@ for _ in range(3):
 jax.effects_barrier()
 
 # %%
-# Python's ``print`` runs once, while JAX traces, and sees only a stand-in.
-# :func:`jax.debug.print` becomes part of the program, and prints in every call. Its first line is
-# an important hint. The stress of the first step was still a number, but the points that this step
-# returned gave NaN. Between the stress and the new points, the step computes the gradient.
+# Python's ``print`` runs once, while JAX traces, and sees only a stand-in. :func:`jax.debug.print`
+# becomes part of the program, and prints in every call. The first value is finite, and the second
+# isn't. So the loss was fine at the starting points, and the step then moved the points to NaN. In
+# between lies the gradient.
 #
-# Under :func:`jax.disable_jit`, Python runs the function itself, so its ``print`` and a debugger
-# see numbers. But that takes longer, and a fault that exists only in the compiled program won't
-# show.
-#
-# Don't append values to a list inside a compiled function, to look at them after the call. A traced
-# value stands for a number only while JAX traces, and :doc:`using it later raises an error
-# </tutorials/basics/random_numbers>`. Return the value instead.
+# (Under :func:`jax.disable_jit`, Python runs each operation by itself, so ``print`` and a debugger
+# see numbers. That is slow, though, and can't reproduce a fault that only the compiled program
+# has.)
 #
 # Checks find where a NaN begins
 # ------------------------------
-# Under :obj:`jax.debug_nans`, JAX looks for NaN in all that compiled functions return. When it
+# Under :obj:`jax.debug_nans`, JAX looks for NaN in whatever a compiled function returns. When it
 # finds one, it `runs the function again, operation by operation
 # <https://docs.jax.dev/en/latest/debugging/flags.html>`__, and raises an error at the first that
-# returns NaN. (A ``scan`` counts as one operation, whatever its body does.) To switch it on for a
-# whole program, set the variable ``JAX_DEBUG_NANS`` to ``True``. Here, it is on for a single step:
+# returns NaN. (A ``scan`` counts as one operation, whatever its body does.) To switch this on for a
+# whole program, set the variable ``JAX_DEBUG_NANS`` to ``True``. Here, it is on for a single step.
+# From the long traceback, ``blame`` prints the message and the last line that isn't JAX's own:
 import traceback
 
 
 def blame(infinities):
-    """Take a step with checks, and print what they find, and in which line."""
+    """Take a step with checks, and print what they find in which line."""
     try:
         with jax.debug_nans(True), jax.debug_infs(infinities):
             step(start, table)
@@ -92,24 +93,27 @@ def blame(infinities):
 blame(infinities=False)
 
 # %%
-# It was a multiplication, but which? Nobody wrote this one. It belongs to the backward pass, so the
-# traceback can only show the line that asks for the gradient. But a NaN often starts out as an
-# infinity, so let :obj:`jax.debug_infs` look for infinities as well:
+# The failing operation is a multiplication that isn't in our source: it belongs to the backward
+# pass, so the traceback can only show the line that asks for the gradient. But a NaN often starts
+# out as an infinity, so let :obj:`jax.debug_infs` look for infinities as well:
 blame(infinities=True)
 
 
 # %%
-# This is the line to fix. (JAX's message says *nan* for infinities, too. And ``debug_infs`` also
-# stops at infinities that somebody wants, such as those of a mask.) Each point is at a
+# This is the line to fix. (JAX's message says *nan* for infinities, too.) Each point is at a
 # distance of zero from itself. The derivative of a square root divides by the root, so it is
 # infinite there, and JAX computes it in the forward pass already. In the backward pass, it is
 # multiplied by the slope of the loss, which is zero here, because a distance of zero is what the
 # table says. And infinity times zero is NaN.
 #
+# It took both checks to find the line. On its own, ``debug_infs`` wouldn't have noticed anything:
+# what the step returns contains NaN, but no infinity. It would also stop at infinities that
+# somebody wants, such as those of a mask.
+#
 # ``where`` selects too late
 # --------------------------
-# The obvious repair is to take roots only of numbers above zero, as ``with_where`` does. Does that
-# help? And does ``safe_distances`` do better?
+# The obvious repair is to keep the roots only of numbers above zero, as ``with_where`` does. Does
+# that help? And does ``safe_distances`` do better?
 def with_where(positions):
     offsets = positions[:, None] - positions
     squares = (offsets**2).sum(axis=-1)
@@ -128,9 +132,10 @@ for distances in (placement.distances, with_where, placement.safe_distances):
     )
 
 # %%
-# ``where`` computes both sides and then selects. In the backward pass, the side that wasn't selected
-# gets a zero, which is multiplied by the infinite derivative again. That is why ``safe_distances`` first puts a harmless number under the root: no infinity
-# arises. JAX's FAQ has `the same trick for a logarithm
+# ``where`` computes both sides and then selects. In the backward pass, the side that wasn't
+# selected gets a zero, which is multiplied by the infinite derivative all the same. That is why
+# ``safe_distances`` puts a harmless number under the root first, so that no infinity arises. JAX's
+# FAQ has `the same trick for a logarithm
 # <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__.
 #
 # With safe distances, the points move, and the stress falls:
@@ -144,13 +149,12 @@ for number in range(301):
 # %%
 # A check can look at results, or at every operation
 # --------------------------------------------------
-# ``debug_nans`` adds nothing to the program: it waits for each result and inspects it. (But a
-# function that is traced under ``debug_nans`` donates no arguments.)
+# ``debug_nans`` adds nothing to the program: it waits for each result and inspects it.
 # :func:`~jax.experimental.checkify.checkify` makes another program, with `checks inside
 # <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__, which returns what they found
-# as an error beside the result. By default, these are only the checks that you write yourself. With
-# ``errors=checkify.nan_checks``, the program checks each operation for NaN. Here is a function that
-# computes a NaN and then selects another value. Which of the two tools will notice?
+# as an error beside the result. By default, it checks only what you ask it to by
+# ``checkify.check``. With ``errors=checkify.nan_checks``, it checks each operation for NaN. Here is
+# a function that computes a NaN and then selects another value. Which of the two tools will notice?
 from jax.experimental import checkify
 
 
@@ -165,15 +169,15 @@ error, value = jax.jit(check)(-1.0)
 print("with checkify:", value, "and the error:", error.get())
 
 # %%
-# ``debug_nans`` sees what the function returns, and there the NaN is gone. ``checkify`` sees the
-# NaN where it arises.
+# ``debug_nans`` inspects what the function returns, and by then the NaN is gone. ``checkify`` sees
+# the NaN where it arises.
 #
 # What do the tools cost?
 # -----------------------
-# How much longer does a step take if it prints one number? We compare the mended step with
-# three that are watched. One prints, and we wait for its text. One runs under ``debug_nans``, which
-# is switched on and off in each call. And one was made by ``checkify``, and raises its error if
-# there is one.
+# How much longer does a step take if it prints one number? We compare the mended step with three
+# that are watched. The first prints, and we wait for its text. The second runs under
+# ``debug_nans``, which is switched on and off in each call. The third was made by ``checkify``, and
+# raises its error if there is one.
 from jaxcap.experiments import faults as experiments
 from jaxcap.report import figures
 
@@ -196,9 +200,9 @@ _ = figures.scaling(
 # %%
 # To print, a program `calls back into Python
 # <https://docs.jax.dev/en/latest/201/callbacks.html>`__, which takes time even if the step computes
-# next to nothing. So the longer the step itself takes, the less a print should matter: towards the
-# right, the lines should draw together. For the shortest step, at the left end, the table also has
-# the step with ``checkify``:
+# next to nothing. The longer the step itself takes, the less a print should matter, so the lines
+# should draw together towards the right. ``checkify`` isn't among them: with many points, it takes
+# long to compile. So we timed it at ten points only, in this table:
 left_end = {"points": 10, "tools": experiments.EACH_STEP}
 ten = results.select(**left_end)
 ten
@@ -215,9 +219,9 @@ printing_costs = claim(
 printing_costs
 
 # %%
-# Ratios are medians of the ratios within rounds, so they needn't equal the quotients of the times in
-# the table. A program with a check for each operation may also take longer to compile: compare the
-# first calls. Which of the two ways to look for NaN is cheaper in each step?
+# The ratios are medians of ratios within rounds, so they needn't equal the quotients of the times
+# in the table. Compare the first calls, too: they include compiling, and with a check for each
+# operation there is more to compile. Which of the two ways to look for NaN is cheaper in each step?
 checks_cost = claim(
     "moving ten points takes longer with checks by checkify than under "
     "jax.debug_nans",
@@ -233,6 +237,13 @@ checks_cost
 printed = printing_costs.estimate
 under_nans = ten.speedup(experiments.NANS, over=experiments.PLAIN)
 checked = ten.speedup(experiments.CHECKED, over=experiments.PLAIN)
+most = max(result.parameters["points"] for result in unchecked)
+longest = unchecked.select(points=most)
+printed_in_longest = longest.speedup(
+    experiments.PRINTED, over=experiments.PLAIN
+)
+nans_in_longest = longest.speedup(experiments.NANS, over=experiments.PLAIN)
+points_in_longest = f"{most:,} points"
 
 # %%
 # To see numbers inside a compiled function, use :func:`jax.debug.print`. To find where a NaN
@@ -240,10 +251,13 @@ checked = ten.speedup(experiments.CHECKED, over=experiments.PLAIN)
 # there often begins as an infinity in the forward pass. Then see to it that no infinity arises: in
 # a ``where``, make the *argument* of the root safe, and not only its result.
 #
-# You can leave a print in a step that takes far longer than a callback to Python. Switch the checks
-# on only while you hunt for a NaN. A short step, of ten
-# points, was :measured:`printed than the plain one` if it printed. Under ``debug_nans`` it was
-# :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`.
+# Whether you can leave a tool on depends on how long your step takes. With ten points, a step was
+# :measured:`printed than the plain one` if it printed. Under ``debug_nans`` it was
+# :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. With
+# :measured:`points_in_longest`, it was :measured:`printed_in_longest than the plain one` if it
+# printed, and under ``debug_nans`` :measured:`nans_in_longest than without`. Switch ``debug_nans``
+# off after the hunt even where it takes little time: it makes you wait for each result, and a
+# function that is traced under it donates no arguments.
 #
 # Try it yourself in :doc:`exercise 13 </exercises/13_faults>`, which also has a profile to read.
 # Next: :doc:`has JAX become faster </tutorials/performance/releases>`?

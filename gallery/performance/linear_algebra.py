@@ -2,11 +2,11 @@
 How fast is linear algebra?
 ===========================
 
-Your matrix product takes half a second. Is that good? Try another library, and you learn which one
-is ahead, but not whether both are slow. Only the limits of the device can tell you that. This page
-compares NumPy, PyTorch and JAX with each other, and then with the most that the device can do. A
-fast answer is no use if it is wrong, so we test the answers as well, and find out what JAX may
-round in a product of float32.
+Your matrix product takes half a second. Is that good? Try another library, and you learn which of
+the two is ahead, but they may both be far from what the device can do. This page compares NumPy,
+PyTorch and JAX with each other, and then with the highest rates of arithmetic and of memory that we
+could measure. A fast answer is no use if it is wrong, so we test the answers as well, and find out
+what JAX may round in a product of float32.
 """
 
 # %%
@@ -46,8 +46,7 @@ points
 # %%
 # For which task does the library matter?
 # ---------------------------------------
-# For which of the four tasks would you expect the choice of library to matter most, and for which
-# not at all?
+# Make a guess before you look: for which task does the library matter most, and for which least?
 results = experiments.LINEAR_ALGEBRA.run(budget_s=0.03)
 results
 
@@ -70,8 +69,7 @@ factor_apart = f"{ratios[most_apart]:.1f}"
 # other. JAX's makes each number from its own counter, which can be done on all cores at once, but
 # takes more operations: here it was :measured:`generates than NumPy's`.
 #
-# Every library hands a product of large matrices to code that was tuned
-# for this purpose, which may leave little to choose between them:
+# Each library has its own tuned code for large products. Is there a difference?
 from jaxcap.report.claims import claim, speedup_of
 
 product_is_faster = claim(
@@ -82,17 +80,19 @@ product_is_faster = claim(
 product_is_faster
 
 # %%
-# For the mean and the sum, two things can make JAX faster: it sums once instead of twice, and on all
-# cores. The mean *is* a sum, divided by the count. NumPy and PyTorch pass over the matrix twice,
-# because neither call knows of the other, whereas JAX compiles both together, so that XLA sees the
-# same sum twice. How many does it keep?
+# The arithmetic is the same in all three, so if the times differ, it is by how well the code suits
+# this processor and its cores. We haven't looked into the libraries to see which.
+#
+# For the mean and the sum, JAX may have less to do. The mean *is* a sum, divided by the count.
+# NumPy and PyTorch pass over the matrix twice, because neither call knows of the other, whereas JAX
+# compiles both together, so that XLA sees the same sum twice. How many does it keep?
 traced = jax.jit(linalg.mean_and_sum).lower(jnp.ones(1000))
 print(traced.as_text().count("stablehlo.reduce("), "before compiling")
 print(traced.compile().as_text().count(" reduce("), "after compiling")
 
 # %%
-# And on a CPU, NumPy sums on a single thread, while the other two can use several, which matters if
-# one thread can't keep the memory busy:
+# On a CPU, NumPy also sums on a single thread, while the other two can use several, and the loop
+# itself may be better or worse. The measurement can't tell these causes apart:
 one_sum_pays = claim(
     "JAX takes the mean and the sum of a large matrix faster than NumPy",
     results,
@@ -101,8 +101,8 @@ one_sum_pays = claim(
 one_sum_pays
 
 # %%
-# The device says how much is left to gain
-# ----------------------------------------
+# How much is left to gain?
+# -------------------------
 # A device has two limits: how many operations it can do in a second, and how many bytes it can
 # fetch from memory. Data sheets state both, but they assume a clock speed that your machine may not
 # reach or sustain. So we measure them, with calls that should run into one limit only: a large
@@ -125,17 +125,9 @@ for device, limit in ceilings.items():
 # %%
 # The device needs a certain time for a task's operations, and a certain time for its bytes. The
 # task can't take less than the longer of the two. We divide that shortest possible time by the time
-# that was measured, and call the result the *share of the limit*: 1 would be perfect. A product of
-# two matrices of ``n`` rows takes 2n³ operations. What share does JAX's product reach?
-n = points["product"]
-product = results.only("JAX", task="product")
-device = product.device
-least_s = 2 * n**3 / ceilings[device].flops_per_s["float64"]
-print(f"{least_s / product.time.value:.2f}")
-
-# %%
-# An inverse takes 2n³ operations as well, and a sum reads the matrix once. Here are the shares of
-# all four tasks:
+# that was measured, and call the result the *share of the limit*. A product of two matrices of ``n``
+# rows takes 2n³ operations. So does an inverse, and a sum reads the matrix once. Here are the shares
+# of all four tasks:
 
 
 def share_of_limit(result):
@@ -163,11 +155,12 @@ Table("Share of what the device can do", ("task", *names), rows)
 # A share far from 1 isn't always a fault. Random numbers are made with integer arithmetic, which
 # these limits don't count, so they may take long in a good library. And an inverse has steps that
 # must wait for each other, however many cores there are. A share above 1, on the other hand, means
-# that the limit is too low: it was measured in a worse moment or with a worse library, or the data
-# came from a cache.
+# that the limit is too low: it was measured when the machine was busy, or with slower code, or the
+# data came from a cache.
 #
-# A product has no such excuse, because its limit was measured with a product. Compare the libraries
-# in that row: what one of them reaches, the device can do.
+# A product is different: its limit *is* the fastest product that we measured, on a CPU the better of
+# JAX's and NumPy's. So a share near 1 says that you have the best of these. It doesn't say that the
+# device can do no more.
 #
 # A *roofline* shows, in one picture, how close each task with floating-point arithmetic comes to
 # its limit. A task under its slope is limited by memory, and a task under its flat part by
@@ -196,15 +189,18 @@ _ = figures.roofline(
 # Knowing the limit also protects you from a number that is too good. The program on which this page
 # is modelled stopped JAX's clock when the call returned, and not when the result was ready. What
 # share of the limit would JAX's product reach by that clock?
-shown = least_s / product.dispatch.value
-print(f"without waiting: {shown:.3g}")
+n = points["product"]
+product = results.only("JAX", task="product")
+device = product.device
+least_s = 2 * n**3 / ceilings[device].flops_per_s["float64"]
+print(f"without waiting: {least_s / product.dispatch.value:.3g}")
 print(f"with waiting:    {least_s / product.time.value:.2f}")
 
 # %%
-# No device can do far more than its limit, so a share far above 1 means that something is wrong: most
-# often the clock, or else the count of operations or the number of bits. You can test other
-# people's numbers in the same way: when somebody reports the time of a product, count its
-# operations.
+# No product can be far above the best that was measured, so a share far above 1 means that something
+# is wrong: most often the clock, or else the count of operations or the number of bits. You can
+# test other people's numbers in the same way: when somebody reports the time of a product, count
+# its operations.
 #
 # A known property exposes a wrong answer
 # ---------------------------------------
@@ -250,23 +246,19 @@ Table("Distance of the product from the identity", headers, rows)
 # %%
 # Report the largest distance, and not the mean, which differs from it by the factor in the last
 # column. The program that stopped its clock too early printed a "maximum absolute offset from
-# identity" for three libraries, and for JAX, it was the mean. Nothing about the number gave that
-# away.
+# identity" for three libraries, and for JAX, it was the mean. The printed number looked plausible.
 #
 # What JAX may round in float32
 # -----------------------------
-# If a product is close to its limit, no library can make it much faster. But fewer bits can raise
-# the limit itself, if the device has instructions for them. Here, the limit was
-# :measured:`limit_16` in bfloat16 and :measured:`limit_32` in float32. (The limit for bfloat16 is
-# the better of two products: one returns bfloat16, the other float32.)
+# Fewer bits can raise the limit itself, if the device has instructions for them. Here, it was
+# :measured:`limit_16` in bfloat16 and :measured:`limit_32` in float32.
 #
 # On the page on :doc:`fewer bits </tutorials/performance/bits>`, you chose the format. But even if
-# all your arrays are float32, JAX may shorten them inside a product, without being asked. NVIDIA's tensor cores multiply in TF32, which has the range of float32 but
-# only 10 bits of fraction in place of 23, and TPUs in bfloat16, which has 7.
-#
-# A setting called ``precision`` decides whether JAX may do so, and the default favours speed. Pass
-# the setting to a call, or set it for a block with :func:`jax.default_matmul_precision`. How far
-# are the products under three settings from NumPy's in 64 bits?
+# all your arrays are float32, JAX may round their elements to fewer bits inside a product, unasked.
+# NVIDIA's tensor cores multiply in TF32, which has the range of float32 but only 10 bits of fraction
+# in place of 23, and TPUs in bfloat16, which has 7. The argument ``precision`` decides whether JAX
+# may do so, and its default favours speed. (:func:`jax.default_matmul_precision` sets it for a
+# block.)
 truth = matrix @ matrix
 x = jnp.asarray(matrix, jnp.float32)
 
@@ -278,24 +270,23 @@ def error(found):
 
 
 # %%
-by_setting = []
-for setting in ("highest", "high", "default"):
-    by_setting.append(error(jnp.matmul(x, x, precision=setting)))
-    print(f"{setting:8} {by_setting[-1]:.1e}")
-
-# %%
-# On this device, the setting :measured:`matters`. CPUs usually ignore it. On a GPU that supports
-# TF32, as NVIDIA's have since the A100, the default should show TF32's error. You need such a GPU
-# to get the speed, but not to see the error: round the input to 10 bits, and multiply in float32.
-# The same works for bfloat16, with 7 bits:
+# You need tensor cores to get the speed, but not to see the error: round the input to 10 bits, or to
+# 7, and multiply in float32. Here are the errors against NumPy's product in 64 bits:
 errors = {}
-for name, bits in ("float32", 23), ("TF32", 10), ("bfloat16", 7):
+for setting in ("highest", "default"):
+    errors[setting] = error(jnp.matmul(x, x, precision=setting))
+for name, bits in ("TF32", 10), ("bfloat16", 7):
     rounded = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=bits)
     found = jnp.matmul(rounded, rounded, precision="highest")
-    errors[name] = error(found)
-    print(f"rounded to {name:8} {errors[name]:.1e}")
+    errors[f"rounded to {name}"] = error(found)
+
+for name, largest in errors.items():
+    print(f"{name:19} {largest:.1e}")
 
 # %%
+# On this device, the default :measured:`matters`. CPUs usually ignore the setting. On a GPU that
+# supports TF32, as NVIDIA's have since the A100, the default should show TF32's error.
+#
 # Each bit less doubles the error that comes from rounding the input. From 23 bits to 10, that
 # predicts a factor of 2¹³, or 8,192. We saw a factor of :measured:`tf32_error`, because in float32
 # another error is larger than that of the input: the rounding of the sums.
@@ -305,22 +296,22 @@ for name, bits in ("float32", 23), ("TF32", 10), ("bfloat16", 7):
 against_numpy = product_is_faster.estimate
 generates = results.speedup("JAX", over="NumPy", task="generate")
 reached = share_of_limit(product)
-tf32_error = errors["TF32"] / errors["float32"]
-is_ignored = max(by_setting) < 1.5 * min(by_setting)
-matters = "makes no difference" if is_ignored else "changes the error"
+tf32_error = errors["rounded to TF32"] / errors["highest"]
+is_ignored = errors["default"] < 1.5 * errors["highest"]
+matters = "rounds no more than it must" if is_ignored else "rounds more"
 limit_16, limit_32 = (
     f"{ceilings[device].flops_per_s[dtype] / 1e9:.0f} GFLOP/s"
     for dtype in ("bfloat16", "float32")
 )
 
 # %%
-# On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of what
-# the device can do, and was :measured:`against_numpy than NumPy's`. The comparison with NumPy
-# doesn't show how much speed is left to gain, but the share of the limit does. Fewer bits may be
-# faster where the device has instructions for them, but they cost accuracy everywhere: rounding the
-# input to the 10 bits of TF32 multiplied the error of a float32 product by :measured:`tf32_error`.
-# So check both halves of a benchmark. Compare the time with the device's limit. Then test the
-# answer against a property that it must have, and look at the worst element, not at the mean.
+# On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of the best
+# product that we measured, and was :measured:`against_numpy than NumPy's`. Tasks with a limit from
+# elsewhere, such as sums, show how much speed is left to gain. Fewer bits may be faster where the
+# device has instructions for them, but they cost accuracy everywhere: rounding the input to the 10
+# bits of TF32 multiplied the error of a float32 product by :measured:`tf32_error`. So check both
+# halves of a benchmark. Compare the time with a limit that you know or measure. Then test the answer
+# against a property that it must have, and look at the worst element, not at the mean.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

@@ -21,8 +21,8 @@ Source(network.loss)
 # stages end when Python has started, when JAX has been imported, and when JAX has found its
 # devices. Then JAX *traces* the gradient, which records its operations. It *lowers* that record to
 # StableHLO, the language that its compiler, XLA, reads, and XLA *compiles* it. Last, the program
-# *runs*. A first run can take much longer than later ones. The stage ``trace`` also draws the
-# weights. A program from a file is neither traced nor lowered, but loaded in the stage ``compile``.
+# *runs*. The stage ``trace`` also draws the weights. A program from a file is neither traced nor
+# lowered, but loaded in the stage ``compile``.
 from jaxcap.measure import start_up
 
 Source(start_up.first_result)
@@ -77,9 +77,8 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 #     jax.config.update("jax_compilation_cache_dir", "folder/of/your/choice")
 #     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 #
-# Processes run what they find in the folder, so don't share a cache with anybody whom you don't
-# trust, as `JAX's page <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__ warns.
-# The `same warning
+# Processes run what they find in the folder, so share a cache only with people whom you trust. The
+# `same warning
 # <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
 # goes for the file below.
 #
@@ -102,16 +101,12 @@ print(f"{size:,} bytes")
 # %%
 # A later process loads the program and calls it, without ever seeing the function. It should run
 # on the same `platform and version of XLA
-# <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__, because nothing else is sure
-# to be able to load the file:
+# <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__, because others may not be
+# able to load the file. Does the loaded program compute the same gradient as ``jit``?
+import numpy as np
 from jax.experimental.serialize_executable import deserialize_and_load
 
 loaded_program = deserialize_and_load(*pickle.loads(file.read_bytes()))
-
-# %%
-# Does it compute the same gradient as ``jit``?
-import numpy as np
-
 pairs = zip(loaded_program(*example), gradient(*example))
 print(f"off by {max(np.abs(a - b).max() for a, b in pairs):.1e}")
 
@@ -119,17 +114,17 @@ print(f"off by {max(np.abs(a - b).max() for a, b in pairs):.1e}")
 # For other machines and releases, save the function before it is compiled, with
 # :func:`jax.export.export`. JAX `promises
 # <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ that releases of the
-# next six months can read it. It saves tracing and lowering, but has to be compiled where it runs:
+# next six months can read it. For another kind of device, name that in ``platforms``:
 from jax import export
 
-exported = export.export(gradient)(*example)
-pairs = zip(exported.call(*example), gradient(*example))
-print("exported for the platform", *exported.platforms)
-print(f"off by {max(np.abs(a - b).max() for a, b in pairs):.1e}")
+exported = export.export(gradient, platforms=["cpu", "cuda"])(*example)
+print("exported for", *exported.platforms)
 
 # %%
-# Its method ``serialize`` turns it into bytes for a file, if the package ``flatbuffers`` is
-# installed.
+# An exported function needs no tracing or lowering by its user, but must be compiled where it runs.
+# That makes it a way to hand a function on, rather than one to save time, so it isn't among the
+# starts below. Its method ``serialize`` turns it into bytes for a file, if the package
+# ``flatbuffers`` is installed.
 #
 # What each of them saves
 # -----------------------
@@ -192,26 +187,22 @@ rows = [(stage, *texts) for stage, texts in medians.items()]
 Table("Medians by stage", ("stage", *starts), rows)
 
 # %%
-# Compare the stages rather than the whole: the dots show how much whole starts differ, and what one
-# stage saves can get lost in that. The cache can save ``compile``, and nothing else. JAX looks a
-# program up `by its text <https://github.com/jax-ml/jax/blob/main/jax/_src/cache_key.py>`__, so it
-# has to trace and lower the function first. The key also contains whatever else shapes the machine
-# code: the release of JAX's compiler, the kind of device, and the compiler's flags. If one of these
-# changes, the program is compiled again. The file saves ``trace``, ``lower`` and ``compile``, but
-# you have to know which program you want, and to save it again when the function changes.
+# Compare the stages rather than the whole: as the dots show, whole starts may differ by more than
+# one stage saves. The cache can save ``compile``, and nothing else. JAX looks a program up `by its
+# text <https://github.com/jax-ml/jax/blob/main/jax/_src/cache_key.py>`__, so it has to trace and
+# lower the function first. The cache's key is a hash of that text, and of whatever else shapes the
+# machine code: the release of JAX's compiler, the kind of device, and the compiler's flags. If one
+# of these changes, the program is compiled again. The file saves ``trace``, ``lower`` and
+# ``compile``, but you have to know which program you want, and to save it again when the function
+# changes.
 #
-# If ``compile`` doesn't get shorter on your machine, XLA may have refused the saved program. Before
-# XLA loads a program, it checks that the CPU has all the features that the program was compiled
-# for. `Some Intel CPUs fail this check even on the machine that compiled the program
-# <https://github.com/jax-ml/jax/issues/38445>`__: among the features, XLA lists two tuning hints,
-# ``prefer-no-gather`` and ``prefer-no-scatter``, which the CPU doesn't report.
+# If ``compile`` doesn't get shorter on your machine, XLA may have refused the saved program, as it
+# does on `some Intel CPUs <https://github.com/jax-ml/jax/issues/38445>`__.
 #
 # Neither the cache nor the file saves the import, because JAX has to be imported before it can look
 # for either. If the import takes most of the time that is left, start fewer processes, and let each
-# do more.
-#
-# Whether the start itself has become shorter over the years, :doc:`/releases/topics/start-up` shows
-# under dozens of releases.
+# do more. :doc:`/releases/topics/start-up` shows whether starting has become faster over dozens of
+# releases.
 #
 # Takeaway
 # --------
@@ -233,12 +224,13 @@ what_was_saved = "its program" if kept[0] else "nothing"
 # With nothing saved, a process took :measured:`first_result` to its first result,
 # :measured:`imported` of that for the import. A cache on disk saves compiling: that stage took
 # :measured:`compiled` without a cache, and :measured:`compiled_from_cache` with the program in it.
-# Compiling is only a part of the start, so the whole start was
-# :measured:`cached than with nothing saved`. A compiled program in a file saves tracing and
-# lowering as well, and the start was :measured:`loaded than with nothing saved`. Neither saves the
-# import. The longer your program takes to compile, the larger the share of the wait that they save.
-# By default, the cache ignores programs that compile quickly, so if yours consists of many of
-# these, set its threshold to 0.
+# The whole start was :measured:`cached than with nothing saved`. A compiled program in a file saves
+# tracing and lowering as well, and the whole start was :measured:`loaded than with nothing saved`.
+# Whole starts vary, so a few of them may not show what a stage saves.
+#
+# Neither saves the import. The longer your program takes to compile, the larger the share of the
+# wait that they save. By default, the cache ignores programs that compile quickly, so if yours
+# consists of many of these, set its threshold to 0.
 #
 # Next: :doc:`which settings limit threads, and which save time? </tutorials/performance/threads>`
 # After that, :doc:`exercise 11 </exercises/11_second_process>` is about both pages.

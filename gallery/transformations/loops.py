@@ -2,10 +2,10 @@
 What does a loop cost?
 ======================
 
-While JAX traces a function, a loop in Python runs as always, and its body is recorded once for each
-step. JAX has `loops of its own <https://docs.jax.dev/en/latest/201/control-flow.html>`__, which
-stay loops in the program: ``fori_loop``, ``scan`` and ``while_loop``. What does each of them cost,
-once to compile and then in every call? And which of them can you differentiate?
+A Python loop inside a traced function is *unrolled*: JAX records its body once for every step. JAX
+also has `loops of its own <https://docs.jax.dev/en/latest/201/control-flow.html>`__, ``fori_loop``,
+``scan`` and ``while_loop``, which stay loops in the program. This page measures what each of them
+costs, once to compile and then in every call, and shows which of them you can differentiate.
 """
 
 # %%
@@ -24,7 +24,8 @@ Source(pendulum.step)
 # length, and ``while_loop`` goes on for as long as its condition holds. If you give ``fori_loop`` a
 # plain number of steps, `it becomes a scan
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__, so don't expect these two
-# to differ:
+# to differ. Note the parameter ``unroll`` of the scan. It puts several steps into the body of the
+# loop, and gives us a fifth variant, with ten steps in each round:
 four = (
     pendulum.in_python,
     pendulum.in_fori_loop,
@@ -34,8 +35,7 @@ four = (
 Source(*four)
 
 # %%
-# All four loops should end in the same state. So should a fifth variant, which we explain below: a
-# scan with ten steps in its body. As a check, NumPy takes the same steps in 64 bits, for two
+# All five should end in the same state. As a check, NumPy takes the same steps in 64 bits, for two
 # pendulums. One starts almost straight down, and the other almost straight up:
 from functools import partial
 
@@ -54,9 +54,9 @@ for name, loop in experiments.WAYS.items():
 
 
 # %%
-# :func:`~jax.lax.scan` also does what the other loops don't: it can read one element of an array in
-# each step, and it collects in an array whatever a step returns besides the state. Here it reads
-# numbers, and collects their running sums:
+# :func:`~jax.lax.scan` also does for you what you would have to write yourself in the other loops:
+# it reads one element of an array in each step, and collects in an array whatever a step returns
+# besides the state. Here it reads numbers, and collects their running sums:
 def add(total, number):
     total = total + number
     return total, total
@@ -67,30 +67,11 @@ print(sums)
 
 
 # %%
-# A pendulum has nothing to read, so its scan takes a length instead of an array. It collects the
-# angles of five pendulums:
-def swing(state, _):
-    state = pendulum.step(state)
-    return state, state[0]
-
-
-last, course = jax.lax.scan(swing, experiments.start(5), length=1200)
-print("angles:", course.shape)
-
-# %%
-import matplotlib.pyplot as plt
-
-plt.plot(pendulum.STEP * np.arange(1200), course)
-plt.title("The higher the start, the longer the period")
-plt.xlabel("time")
-_ = plt.ylabel("angle in radians")
-
-# sphinx_gallery_thumbnail_number = 1
-
-# %%
+# A pendulum has nothing to read, which is why ``in_scan`` passes ``None`` and a length instead.
+#
 # Python's part is over before the loop begins
 # --------------------------------------------
-# A loop that stays a loop needs its body only once. What does this body print, then, in three
+# A loop that stays a loop needs to trace its body only once. So what does this body print in three
 # steps?
 
 
@@ -105,8 +86,8 @@ jax.effects_barrier()
 
 # %%
 # JAX traces a body even outside of ``jit``. Python's ``print`` runs during that trace, as an
-# ``append`` to a list would, while :func:`jax.debug.print` becomes part of the program. Python can't
-# decide when to stop, either, because there is no number to look at while tracing:
+# ``append`` to a list would, while :func:`jax.debug.print` becomes part of the program. Nor can
+# Python decide when to stop, because there is no number to look at while tracing:
 
 
 @jax.jit
@@ -128,24 +109,23 @@ except jax.errors.TracerBoolConversionError as error:
 #
 # The state keeps its shapes and types
 # ------------------------------------
-# Since one trace of the body serves all steps, it has to return a state like the one it takes: with
-# `the same structure, shapes and types
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__. This start has two mistakes:
-# its two angles are integers, and they share one scalar speed:
+# Since one trace of the body serves all steps, the body has to return a state like the one it
+# takes, with `the same structure, shapes and types
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__. JAX calls this state the
+# *carry*. A common mistake is to start a sum of floats at an integer. A plain ``0`` would do,
+# because JAX turns it into a float for you, but a ``0`` with a type keeps it:
 from textwrap import fill
 
 try:
-    jax.lax.scan(swing, (jnp.arange(2), 0.0), length=3)
+    jax.lax.scan(add, jnp.int32(0), jnp.arange(1.0, 6.0))
 except TypeError as error:
     for line in str(error).splitlines():
         print(fill(line, 70))
 
 
 # %%
-# The *carry* is what one step hands on to the next. JAX names its parts after the body's argument,
-# here ``state``, so ``state[1]`` is the speed. The error gives the type before a step and after
-# it for each part that doesn't fit, so you can tell whether the start is wrong, as here, or the
-# step. The start ``(jnp.arange(2.0), jnp.zeros(2))`` would fit.
+# The error names the carry after the body's argument, here ``total``, and gives its type before a
+# step and after it. So you can tell whether the start is wrong, as here, or the step.
 #
 # An unrolled program grows with its loop
 # ---------------------------------------
@@ -163,16 +143,10 @@ for steps in (10, 100):
     print(f"{steps:3} steps: {len(unrolled)} operations, or {rolled}")
 
 # %%
-# The unrolled program has the same operations again for each step, and the scan is one operation,
-# whatever its length. The first call has to trace, `lower and compile
-# <https://docs.jax.dev/en/latest/201/aot.html>`__ each of them, so the more there are, the longer it
-# takes.
-#
-# :func:`~jax.lax.scan` and :func:`~jax.lax.fori_loop` have a parameter ``unroll``, which asks for
-# something in between: a loop with several steps in its body. How long does the first call take if
-# there are ten steps in it? And does a loop with several times as many steps take several times as
-# long? Fresh processes let two pendulums swing in all five loops, each with nothing compiled
-# before:
+# The unrolled program has all operations again for each step, while the scan is one operation,
+# whatever its length. The first call has to trace, lower and compile every one of them, so an
+# unrolled loop should take longer to compile, the more steps it has. To see how much longer, fresh
+# processes let two pendulums swing in all five loops, each with nothing compiled before:
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
 
@@ -191,6 +165,8 @@ _ = figures.scaling(
     title="What the first call takes",
 )
 
+# sphinx_gallery_thumbnail_number = 1
+
 # %%
 growth = {}
 for loop in (PYTHON, SCAN):
@@ -208,9 +184,9 @@ grows_unrolled, grows_rolled = growth[PYTHON], growth[SCAN]
 #
 # An unrolled loop needs no counter, but may move to another thread
 # -----------------------------------------------------------------
-# Now for all later calls. A loop has to count its rounds and to check whether it is done. An
-# unrolled program needn't, and the compiler sees all of its steps at once. So is the longer program
-# faster? Here are a hundred steps first, and then all lengths:
+# Now for all later calls. A loop has to count its rounds and to check whether it is done, which an
+# unrolled program needn't. The compiler also sees all steps of an unrolled program at once. Does
+# that make it faster? Here are a hundred steps first, and then all lengths:
 hundred = plain.select(steps=100)
 hundred
 
@@ -252,10 +228,10 @@ at_most_in_full = str(unrolled_at_most)
 # ten steps in its body was :measured:`some_unrolled than a plain scan`. At :measured:`longest`
 # steps, the unrolled program was :measured:`at_most_in_full`.
 #
-# On a CPU, part of such a difference is where the program runs. :doc:`Small computations run inside
-# the call </tutorials/transformations/asynchronous_dispatch>`, and those in which XLA counts a
-# thousand floating-point operations are handed over to another thread, which takes time. XLA counts
-# the body of a loop once, however often it runs, so a scan stays small:
+# On a CPU, most of such a difference comes from a change of thread. :doc:`A small program runs
+# inside the call </tutorials/transformations/asynchronous_dispatch>`, if XLA counts fewer than a
+# thousand floating-point operations (flops) in it. Any other is handed to another thread, which has
+# to be woken. XLA counts the body of a loop once, however often it runs, so a scan stays small:
 for name in (PYTHON, SCAN):
     for steps in (100, longest):
         loop = jax.jit(partial(experiments.WAYS[name], steps=steps))
@@ -264,15 +240,16 @@ for name in (PYTHON, SCAN):
 
 
 # %%
-# How loops are compiled changes with each release. In 2024, JAX 0.4.32 gave CPUs `a new runtime
-# <https://github.com/jax-ml/jax/issues/26145>`__, and programs of many small kernels took longer.
-# :doc:`/releases/topics/loops` shows how a scan of a thousand small steps, and eleven related
-# programs, fared from release to release.
+# The count grows by eight for each unrolled step, because XLA counts the two sines separately. We
+# also tried three hundred steps on a CPU with the hand-over turned off, and there the unrolled
+# program took little more time than the scan. So a large difference above is mostly the price of
+# the other thread, and says little about loops. Such prices can change with each release of JAX:
+# :doc:`/releases/topics/loops` shows how scans and other loops fared from one to the next.
 #
-# A gradient needs to know how many steps
-# ---------------------------------------
+# Going backwards needs a known number of steps
+# ---------------------------------------------
 # How does the angle after a hundred steps depend on the start? To find out, :func:`jax.grad` has to
-# go backwards through the loop. Which of the four loops allow that?
+# go backwards through the loop, which not all of the four allow:
 def last_angle(loop, start):
     return loop((start, 0.0), 100)[0]
 
@@ -285,22 +262,43 @@ for loop in four:
     print(f"{loop.__name__}: {slope}")
 
 # %%
-# The backward pass
-# `needs values from each step <https://docs.jax.dev/en/latest/201/control-flow.html#while-loop>`__
-# of the forward pass, and XLA has to know beforehand how much memory they will take. ``scan`` knows
-# its length, and so does a ``fori_loop`` that becomes a scan. To
-# differentiate forwards, JAX needs no values from earlier steps, which is why :func:`jax.jvp` works
-# for ``while_loop`` as well:
+# The backward pass `needs values from each step
+# <https://docs.jax.dev/en/latest/201/control-flow.html#while-loop>`__ of the forward pass, and XLA
+# has to know beforehand how much memory they will take. ``scan`` knows its length, and so does a
+# ``fori_loop`` that becomes a scan. If these values fill the memory in a long loop, :doc:`let the
+# gradient remember less </tutorials/performance/memory>`. To differentiate forwards, JAX needs no
+# values from earlier steps, which is why :func:`jax.jvp` works for ``while_loop`` as well:
 _, slope = jax.jvp(
     partial(last_angle, pendulum.in_while_loop), (1.0,), (1.0,)
 )
 print(f"{slope:.4f}")
 
 # %%
-# What does a gradient cost? It goes through the loop forwards, where each step also computes a
-# cosine and stores it for the way back, and then backwards, with a few products and sums in each
-# step. So would you guess that it takes much longer than the loop alone? And does it pay to unroll
-# here? This function differentiates each pendulum's last angle with respect to its first:
+# But what if a value decides when to stop, and you need :func:`jax.grad`? Then scan up to the
+# largest number of steps that you allow, and let the state stand still once it is done. Here is the
+# speed of a pendulum at the bottom, and its slope with respect to the angle at the start. Theory
+# says :math:`2 \sin(1/2)`, or 0.9589, and :math:`\cos(1/2)`, or 0.8776:
+def step_until_bottom(state, _):
+    is_up, moved = state[0] > 0, pendulum.step(state)
+    return jax.tree.map(partial(jnp.where, is_up), moved, state), None
+
+
+def speed_at_bottom(angle):
+    (_, speed), _ = jax.lax.scan(step_until_bottom, (angle, 0.0), length=500)
+    return -speed
+
+
+value, slope = jax.value_and_grad(speed_at_bottom)(1.0)
+print(f"{value:.4f}, slope {slope:.4f}")
+
+# %%
+# The price is that the scan always goes on to its last step.
+#
+# Unrolling a gradient takes long to compile
+# ------------------------------------------
+# A gradient goes through the loop forwards, where each step also computes a cosine and stores it,
+# and then backwards, with a few products and sums in each step. How much longer than the loop alone
+# does that take? This function differentiates each pendulum's last angle with respect to its first:
 Source(pendulum.slopes)
 
 # %%
@@ -310,10 +308,9 @@ gradients = results.subset(
 gradients
 
 # %%
-most_steps = max(result.parameters["steps"] for result in results)
 backwards, backwards_at_most = (
     results.speedup(experiments.GRADIENT_SCAN, over=SCAN, steps=steps)
-    for steps in (100, most_steps)
+    for steps in (100, longest)
 )
 unrolled_gradient = gradients.speedup(
     experiments.GRADIENT_PYTHON, over=experiments.GRADIENT_SCAN
@@ -324,26 +321,37 @@ first_gradient, first_gradient_scan = (
 )
 
 # %%
-slopes = partial(pendulum.slopes, pendulum.in_python)
-program = jax.jit(partial(slopes, steps=100)).lower(start).compile()
-gradient_flops = int(program.cost_analysis()["flops"])
-
-# %%
 # At a hundred steps, the gradient of the scan was :measured:`backwards than the scan alone`, and
-# at :measured:`most_steps` steps :measured:`backwards_at_most than the scan`. Each of these times
+# at :measured:`longest` steps :measured:`backwards_at_most than the scan`. Each of these times
 # includes the price of a call, which hides much of the difference in a short loop.
 #
 # With Python's loop, the gradient of a hundred steps was
-# :measured:`unrolled_gradient than with a scan`. XLA counts :measured:`gradient_flops`
-# floating-point operations in that unrolled gradient. On a CPU, any program with more than a
-# thousand is handed over, and waking the other thread takes time. The first call of the unrolled gradient took
-# :measured:`first_gradient`, and that of the scan's gradient :measured:`first_gradient_scan`. So
-# before you unroll a loop that you differentiate, compare first calls, too.
+# :measured:`unrolled_gradient than with a scan`. On a CPU, that again includes a change of thread,
+# because the unrolled gradient has more than a thousand flops. (With the hand-over off, it took a
+# little less time than the scan's.) But look at the first calls: the unrolled gradient's took
+# :measured:`first_gradient`, and that of the scan's gradient :measured:`first_gradient_scan`. Watch
+# what becomes of the compiler's part of that with two and three times as many steps:
+import time
+
+compiled_after = {}
+for steps in (100, 200, 300):
+    slopes = partial(pendulum.slopes, pendulum.in_python, steps=steps)
+    lowered = jax.jit(slopes).lower(start)
+    begin = time.perf_counter()
+    lowered.compile()
+    compiled_after[steps] = time.perf_counter() - begin
+    print(f"{steps} steps: {compiled_after[steps]:.2f} s")
+
+# %%
+# Three times as many steps took the compiler :measured:`compiling_grows`. So don't unroll a long
+# loop that you want to differentiate.
 #
 # Takeaway
 # --------
 first_python = hundred.only(PYTHON).first_call
 first_scan = hundred.only(SCAN).first_call
+growth_factor = compiled_after[300] / compiled_after[100]
+compiling_grows = f"{growth_factor:.1f} times as long"
 unrolled, some_unrolled = (
     unrolling_pays.estimate,
     some_unrolling_pays.estimate,
@@ -352,13 +360,15 @@ unrolled, some_unrolled = (
 # %%
 # Start with ``scan``, which compiles its body once, can be differentiated and collects results.
 # Take ``while_loop`` if the number of steps depends on the values and you don't need
-# :func:`jax.grad`, which can't go through it. A Python loop suits a handful of steps that differ.
+# :func:`jax.grad`, which can't go through it. If you do, scan up to a largest number of steps. A
+# Python loop suits a handful of steps that differ.
 #
 # Measure before you unroll. The first call of a hundred steps took :measured:`first_python` with
 # Python's loop and :measured:`first_scan` with a scan. In later calls, a hundred unrolled steps
 # were :measured:`unrolled than the scan`, and :measured:`longest` unrolled steps were
-# :measured:`unrolled_at_most than the scan`. On a CPU, these times depend on whether the program is
-# small enough to run inside the call.
+# :measured:`unrolled_at_most than the scan`. A large difference on a CPU is mostly the price of
+# handing a larger program to another thread, so keep what you unroll small enough to run inside the
+# call.
 #
 # Next: what becomes of loops and branches
 # :doc:`when a batch goes through them at once </tutorials/transformations/mapped_loops>`.
