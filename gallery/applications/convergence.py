@@ -177,16 +177,18 @@ print("SciPy", "success" if by_scipy.success else "failure", "at", by_scipy.x)
 statuses = sorted({int(status) for status in found.status})
 print("statuses of the hundred searches in 32 bits:", statuses)
 
+
 # %%
 # `A known fault <https://github.com/jax-ml/jax/issues/16236>`__ in its line search can make JAX
 # give up here, although there is a way down: SciPy finds it from the same start. JAX's report
-# doesn't tell such a failure from a harmless one, because both have the same status: the line
-# search found no point. (A success has status 0.) What tells the two apart is the gradient where
-# the search ended, which would be zero at an optimum. Compute it afresh, because the result's own
-# ``jac`` needn't belong to the last point after a failure.
+# doesn't tell such a failure from a harmless one. A status of 3 stands for both, and means that the
+# search along a direction found no point. (A success has the status 0.) What tells the two apart is
+# the gradient where the search ended, which would be zero at an optimum. Compute it afresh, because
+# the result's own ``jac`` needn't belong to the last point after a failure.
 #
 # How small should the gradient be? That depends on the units. So turn it into a distance: divided
-# by the curvature, it estimates how far each parameter is from its best value.
+# by the curvature (a matrix here, the Hessian), it estimates how far each parameter is from its
+# best value. Here it is for the sensor that we followed, and for the start that went wrong:
 def to_go(point, *data):
     """Estimate the way from the optimum to a point nearby."""
     gradient, curvature = jax.grad(rmse), jax.hessian(rmse)
@@ -194,10 +196,13 @@ def to_go(point, *data):
 
 
 with jax.enable_x64(True):
-    here = found.x[sensor].astype("float64"), references[sensor]
-    print("estimated", to_go(*here, readings[sensor]))
-    print("in truth ", here[0] - many_exact[sensor])
-    print("estimated", to_go(lost.x, reference, reading), "for the other start")
+    ended = found.x[sensor].astype("float64")
+    estimate = to_go(ended, references[sensor], readings[sensor])
+    print("estimated", estimate, f"for sensor {sensor}")
+    print("in truth ", ended - many_exact[sensor])
+    print(
+        "estimated", to_go(lost.x, reference, reading), "for the other start"
+    )
     print("in truth ", lost.x - exact)
 
 # %%

@@ -151,9 +151,9 @@ Table(title, ("format", *exact), rows)
 
 # %%
 # Compare *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs is the
-# rounding of the result. Rounding the inputs hurts the product more than the sum: with a few hundred
-# terms instead of a million, fewer errors cancel. A rounded result has a single error, and nothing
-# to cancel it. The sum in float16 is infinite, because it is larger than 65504.
+# rounding of the result. Rounding the inputs hurts the product more than the sum: with a few
+# hundred terms instead of a million, fewer errors cancel. A rounded result has a single error, and
+# nothing to cancel it. The sum in float16 is infinite, because it is larger than 65504.
 #
 # Is bfloat16 faster here?
 # ------------------------
@@ -182,6 +182,7 @@ long_result_pays = claim(
     speedup_of(MIXED, over=BFLOAT16, task="product"),
 )
 long_result_pays
+
 
 # %%
 # A float32 result means more bytes to write, but it can also save conversions. To see what the

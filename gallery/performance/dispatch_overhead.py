@@ -129,8 +129,8 @@ Table("A compiled dot, from call to result", headers, rows)
 # the thread that called it, if its inputs are ready. So the result is ready when the call returns.
 # The small gap in the first row is the time that it takes Python to ask whether the result is
 # ready. A larger program is handed to another thread, which lets Python run ahead, but waking a
-# thread takes time. Here the count passes a thousand between the rows of 100 and 1,000 numbers. On a
-# GPU there is no step at a thousand, because every call is handed over.
+# thread takes time. Here the count passes a thousand between the rows of 100 and 1,000 numbers. On
+# a GPU there is no step at a thousand, because every call is handed over.
 #
 # The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
@@ -235,10 +235,10 @@ chain_pays
 # %%
 # Does JAX overtake NumPy as arrays grow?
 # ---------------------------------------
-# Apart from the step at a thousand operations, the price of a call hardly grows with the arrays. The
-# work does, so for large arrays it should decide. We try three computations, from little work for
-# each element to much: a scalar product; a polynomial of degree ten, for which NumPy passes over
-# the array many times and ``jit`` once; and a product of square matrices.
+# Apart from the step at a thousand operations, the price of a call hardly grows with the arrays.
+# The work does, so for large arrays it should decide. We try three computations, from little work
+# for each element to much: a scalar product; a polynomial of degree ten, for which NumPy passes
+# over the array many times and ``jit`` once; and a product of square matrices.
 Source(dispatch.polynomial)
 
 # %%
@@ -252,10 +252,10 @@ _ = figures.panels(
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# JAX overtakes NumPy at the size from which the line of *jit* stays below NumPy's. A size counts only
-# if the whole 95 per cent interval is on JAX's side, there and at all larger sizes. For a function
-# of several operations, JAX may lead on a few elements, because it makes one call where NumPy makes
-# many, and lose that lead where the call is handed to another thread.
+# JAX overtakes NumPy at the size from which the line of *jit* stays below NumPy's. A size counts
+# only if the whole interval of the ratio is on JAX's side, there and at all larger sizes. For a
+# function of several operations, JAX may lead on a few elements, because it makes one call where
+# NumPy makes many, and lose that lead where the call is handed to another thread.
 largest = max(result.parameters["size"] for result in growth)
 rows = []
 for computation in ("dot", "polynomial", "matrix product"):
@@ -275,9 +275,9 @@ Table("Where jit overtakes NumPy", headers, rows)
 # constant factor, and larger arrays won't. A single operation leaves nothing to fuse, and for a
 # matrix product on a CPU, both sides call code that was tuned for this purpose.
 #
-# On a CPU, XLA may also split the work of a call over several threads, which costs time for arrays
-# of middling size. The :doc:`page on threads </tutorials/performance/threads>` shows how to run a
-# program on a single core, to find out.
+# On a CPU, XLA may also split the work of a call over several threads, which can cost more than it
+# saves for arrays of middling size. To find out, run the program on a single core, as the
+# :doc:`page on threads </tutorials/performance/threads>` shows.
 #
 # Takeaway
 # --------
@@ -305,7 +305,7 @@ cause = same_work if jumps else "So there is no jump to explain here"
 # and a higher one if it is handed to another thread. So put more work into each call: for a hundred
 # small operations, one compiled call was :measured:`chain_compiled than a call for each`. Wrap the
 # function once, and convert your arrays once. Don't count on size alone, though. With larger
-# arrays, the price of a call matters less, and whether JAX wins then depends on the computation.
+# arrays, the price of a call matters less, and which library is ahead depends on the computation.
 #
 # JAX answers the same question in `its FAQ
 # <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Has the price of a call

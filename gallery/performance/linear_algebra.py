@@ -149,7 +149,7 @@ for task in points:
     shares = [share_of_limit(results.only(n, task=task)) for n in names]
     rows.append((task, *(one.short for one in shares)))
 
-Table("Share of what the device can do", ("task", *names), rows)
+Table("Share of the limit", ("task", *names), rows)
 
 # %%
 # A share far from 1 isn't always a fault. Random numbers are made with integer arithmetic, which
@@ -173,10 +173,11 @@ results_and_costs = [
 # %%
 from jaxcap.report import figures
 
+ours = results.only("JAX", task="product").device
 _ = figures.roofline(
-    ceilings[device],
+    ceilings[ours],
     results_and_costs,
-    title=f"What float64 reaches on {device}",
+    title=f"What float64 reaches on {ours}",
     name=lambda result: result.parameters["task"],
     dtype=lambda _: "float64",
 )
@@ -306,8 +307,8 @@ limit_16, limit_32 = (
 
 # %%
 # On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of the best
-# product that we measured, and was :measured:`against_numpy than NumPy's`. Tasks with a limit from
-# elsewhere, such as sums, show how much speed is left to gain. Fewer bits may be faster where the
+# product that we measured, and was :measured:`against_numpy than NumPy's`. Where the limit comes from
+# other code, as for the inverse, the share shows how much could be left to gain. Fewer bits may be faster where the
 # device has instructions for them, but they cost accuracy everywhere: rounding the input to the 10
 # bits of TF32 multiplied the error of a float32 product by :measured:`tf32_error`. So check both
 # halves of a benchmark. Compare the time with a limit that you know or measure. Then test the answer

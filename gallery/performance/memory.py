@@ -3,10 +3,10 @@ Will it fit into memory?
 ========================
 
 A program that runs out of memory usually does so late, when the data are loaded and everything is
-compiled. But you can know beforehand. This page asks the compiler how much memory a gradient needs,
-and checks the answer against what a process really takes. Then we let the gradient remember less
-and compute some numbers a second time. How much memory does that save, and what does it cost in
-time?
+compiled. But you can find out beforehand. This page asks the compiler how much memory a gradient
+needs, and checks the answer against what a process really takes. Then we let the gradient remember
+less and compute some numbers a second time. How much memory does that save, and what does it cost
+in time?
 """
 
 # %%
@@ -14,8 +14,7 @@ time?
 # ----------------
 # Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes
 # ``tanh``, multiplies by another matrix, and adds the result to the batch. (Ignore
-# ``checkpoint_name`` for now. It gives the first product a name, by which we will later choose to
-# remember it.)
+# ``checkpoint_name`` for now. It names the first product, so that we can later tell JAX to keep it.)
 from jaxcap.kernels import memory
 from jaxcap.report.source import Source
 
@@ -64,9 +63,9 @@ for found in plans.values():
 omits_in = ("neither program", "one program", "both programs")[omitted]
 
 # %%
-# *Temporaries* are the memory that the program sets aside for its own use while it runs. Under this
-# release and on this device, the last number, ``peak_memory_in_bytes``, leaves out the temporaries
-# of :measured:`omits_in`. So don't rely on it, and add arguments, results and temporaries instead.
+# *Temporaries* are the memory that the program sets aside for its own use while it runs. The last
+# number, ``peak_memory_in_bytes``, looks like the answer, but here it leaves out the temporaries of
+# :measured:`omits_in`. So add arguments, results and temporaries instead.
 #
 # A gradient remembers
 # --------------------
@@ -114,8 +113,8 @@ figures.headline(figure, finding)
 figures.label_ends(axes)
 
 # %%
-# Here is by how much the gradient's line rises with each layer, beside the size of what the layer
-# remembers, without the matrices:
+# Compare the slope of the gradient's line with the size of what a layer remembers besides its
+# matrices:
 first, *_, last = temporaries["gradient"]
 rise = (last - first) / (numbers_of_layers[-1] - numbers_of_layers[0])
 inputs, _, _, *between = remembered(memory.layer)
@@ -126,20 +125,17 @@ print(f"a layer adds {rise / 1e6:.2f} MB, and remembers {kept / 1e6:.2f} MB")
 # What does the process take?
 # ---------------------------
 # An analysis is a plan. How much memory does the process take when it runs? The operating system
-# keeps a record of the most that a process has ever held. The record never falls, so a large call
-# hides all smaller ones after it. Each call therefore gets a fresh process, in which this function
-# runs. (On a GPU, the function asks JAX for the peak. What ``nvidia-smi`` shows is no help, because
-# by default JAX `reserves most of the GPU's memory
+# keeps a record of the most that a process has ever held. We read it before and after a call, and
+# the difference is what the call added. The record never falls, so a large call hides all smaller
+# ones after it, and each call gets a fresh process. (On a GPU, we ask JAX for the peak. What
+# ``nvidia-smi`` shows is no help, because by default JAX `reserves most of the GPU's memory
 # <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__ with its first operation.)
-from jaxcap.measure import peak
-
-Source(peak.growth)
-
-# %%
+#
 # We run two gradients, with a batch so large that little else in the process matters. The second
 # gradient is the subject of the next section:
 from jaxcap.experiments import memory as experiments
 from jaxcap.experiments.memory import EVERYTHING, INPUTS, PRODUCTS, WHOLE
+from jaxcap.measure import peak
 
 point = {"layers": 32, "width": 64, "batch": 4096}
 run = peak.growth_in_fresh_process
@@ -163,8 +159,8 @@ Table("Temporaries and results of one call", columns, rows)
 
 # %%
 # The operating system also counts memory that the runtime and its threads use, which the compiler
-# doesn't know about: in the two rows, about :measured:`excess`. Plan with the analysis, and leave
-# some room for the rest.
+# doesn't know about: here, about :measured:`excess`. Plan with the analysis, and leave some room for
+# the rest.
 #
 # Remember less, and compute it again
 # -----------------------------------
@@ -194,10 +190,10 @@ for name, way in ways.items():
     print(f"{name:32} off by {off:.0e}, {products} products, {tanhs} tanh")
 
 # %%
-# They agree, up to the rounding of 32-bit numbers. For each layer, a plain gradient multiplies
-# matrices six times: twice in the forward pass, and four times in the backward pass. A checkpoint
-# around each layer repeats the first of these products and ``tanh``, or only ``tanh`` if the policy
-# keeps the product. Now guess again: what will that do to the time?
+# On another device, or after another reordering by the compiler, they may differ by rounding. For
+# each layer, a plain gradient multiplies matrices six times: twice in the forward pass, and four
+# times in the backward pass. A checkpoint around each layer repeats the first of these products and
+# ``tanh``, or only ``tanh`` if the policy keeps the product. What will that do to the time?
 order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
 results = experiments.CHECKPOINTS.run(budget_s=0.05)
 results
@@ -243,9 +239,9 @@ recomputing_costs = claim(
 recomputing_costs
 
 # %%
-# More work can take less time if it spares the process page faults: the first access to each new page
-# of memory interrupts it (:doc:`mistake 9 of timing </tutorials/performance/timing>` has more on
-# them). How much new memory does each call get?
+# Work isn't all that takes time. The first access to each new page of memory interrupts the process
+# by a *page fault* (:doc:`mistake 9 of timing </tutorials/performance/timing>` has more on them).
+# How much new memory does each call get?
 import mmap
 
 for name in order:
@@ -257,16 +253,27 @@ for name in order:
 # On Linux, glibc's ``malloc`` keeps freed blocks below a threshold for the next call, and returns
 # larger ones to the operating system. By default, the threshold `adapts
 # <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__, but only up to 34 MB. So a gradient
-# with fewer temporaries may be spared the page faults, and checkpoints can pay off in time as well.
-# (This experiment leaves ``malloc`` as it is, as your program does. Most others on this site tell
-# it to keep its memory.)
+# with fewer temporaries may be spared the page faults. The experiment leaves ``malloc`` as it is, as
+# your program does. To see what page faults contribute, take them away: here are the two gradients
+# again, in this process, after it has told ``malloc`` to keep all memory.
+from jaxcap.measure.timing import compare
+
+ways = experiments.prepare(**experiments.CHECKPOINTS.points[0])
+two = {name: ways[name] for name in (EVERYTHING, INPUTS)}
+without_faults = compare(two, allocator="steady", budget_s=0.3)
+for name, runs in {"as it is": results, "kept": without_faults}.items():
+    ratio = runs.speedup(INPUTS, over=EVERYTHING)
+    print(f"memory {name}: with checkpoints {ratio.value:.2f} times as fast")
+
+# %%
+# What differs between the lines is due to page faults. What remains in the second is the work, and
+# how well the memory that it touches fits into the caches.
 #
 # A checkpoint may save nothing
 # -----------------------------
-# A checkpoint around everything saves nothing. Before the backward pass can begin, the whole
-# forward pass has to run, and all of it has to be remembered, just as without a checkpoint. And if
-# you ask for the value as well, the forward pass runs twice. JAX's documentation
-# `warns of such a checkpoint
+# A checkpoint around everything saves nothing, because the backward pass can't begin before the
+# whole forward pass has been repeated, and all of it has to be remembered. And if you ask for the
+# value as well, the forward pass runs twice. JAX's documentation `warns of such a checkpoint
 # <https://docs.jax.dev/en/latest/301/remat.html#jax-checkpoint-fundamentals>`__: wrap the parts,
 # not the whole.
 #
@@ -292,7 +299,7 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
 # With checkpoints, JAX asked for each ``tanh`` twice, and the compiler :measured:`reaction`. Usually,
 # reusing a result is good. Here it undoes the checkpoint. JAX tries to prevent the reuse by a
 # barrier (the option ``prevent_cse`` of :func:`jax.checkpoint`), but a compiler may remove it, and
-# users `have missed their savings <https://github.com/jax-ml/jax/issues/19822>`__.
+# users `have reported that it saved nothing <https://github.com/jax-ml/jax/issues/19822>`__.
 #
 # In a ``scan``, as above, one ``tanh`` is in the forward loop and its repeat in the backward loop,
 # and `compilers optimise less across loops
@@ -302,9 +309,8 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
 #
 # Give an argument's memory to the result
 # ---------------------------------------
-# A training step returns weights of the same shapes as it was given, so for a moment there are two
-# copies. If you don't need the old weights, :doc:`donate </tutorials/transformations/updates>`
-# them, and the new weights are written in their place:
+# While a training step runs, there are two copies of the weights, old and new. :doc:`Donate
+# </tutorials/transformations/updates>` the old ones, and the new ones are written in their place:
 def descend(stack, slopes):
     return jax.tree.map(lambda w, slope: w - 0.1 * slope, stack, slopes)
 
@@ -316,16 +322,11 @@ print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
 print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
 
 # %%
-# So from the sum of arguments, results and temporaries, subtract this ``alias_size_in_bytes``. (If
-# no result fits in the place of an argument, JAX keeps the argument, and warns you.)
+# So from the sum of arguments, results and temporaries, subtract this ``alias_size_in_bytes``.
 #
 # The largest stack that fits
 # ---------------------------
-# How many layers fit into a gigabyte? Two analyses tell us what a layer adds, and two more check
-# the forecast:
-limit = 1e9
-
-
+# How many layers fit into a gigabyte? Two analyses tell us what a layer adds:
 def needed(function, layers):
     """Return the bytes of arguments, results and temporaries."""
     found = analysis(function, layers)
@@ -333,41 +334,29 @@ def needed(function, layers):
     return found.argument_size_in_bytes + besides
 
 
-# %%
 largest = {}
 for name in (EVERYTHING, INPUTS):
     function = jax.grad(experiments.losses()[name])
     few, more = needed(function, 16), needed(function, 32)
-    per_layer = (more - few) / 16
-    fit = int(32 + (limit - more) / per_layer)
-    fits, bursts = needed(function, fit), needed(function, fit + 1)
-    print(f"{name}: {fit:,} layers, {fits / limit:.4f} of the limit;")
-    print(f"    one more, {bursts / limit:.4f}")
+    fit = int(32 + (1e9 - more) / ((more - few) / 16))
     largest[name] = f"{fit:,}"
-
+    at_most = needed(function, fit) / 1e9
+    print(f"{name}: {fit:,} layers need {at_most:.4f} GB")
 
 # %%
-# Nothing of that size had to be allocated to find this out. The same arithmetic finds the largest
-# batch.
+# A third analysis confirms each forecast, and nothing of that size had to be allocated. The same
+# arithmetic finds the largest batch.
 #
 # A plan depends on the compiler that makes it, so it may change with a release:
 # :doc:`/releases/topics/memory` shows the temporaries of a gradient under many releases. If a
 # program of yours no longer fits after an update, compare the analyses of both releases. Unlike
-# times, they don't scatter, and they need no large machine.
+# times, they don't scatter. (Make them for the kind of device on which the program will run.)
 #
-# When a GPU runs out of memory
-# -----------------------------
-# We haven't tried this advice on a GPU. The settings are from JAX's `page on GPU memory
-# <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__. Go through it in order:
-#
-# 1. See whether another process uses the GPU. By default, each process of JAX reserves three
-#    quarters of its memory. Give each a smaller share with ``XLA_CLIENT_MEM_FRACTION``, or let JAX
-#    reserve memory as it needs it, with ``XLA_PYTHON_CLIENT_PREALLOCATE=false``.
-# 2. Donate what a step replaces: the parameters, and the state of the optimiser.
-# 3. Make the batches smaller, and add up the gradients of several.
-# 4. Put a checkpoint around the body of the ``scan`` over the layers.
-#
-# For the last three, the analysis says beforehand how much you gain.
+# We haven't tried any of this on a GPU. If one runs out of memory, first see whether another process
+# uses it, because each process of JAX reserves three quarters of its memory by default. JAX's `page
+# on GPU memory <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__ has the settings for that.
+# Then donate what a step replaces, make the batches smaller, and put a checkpoint around the body of
+# the ``scan``: the analysis says beforehand how much you gain by each.
 #
 # Takeaway
 # --------
@@ -378,14 +367,20 @@ compared = recomputing_costs.estimate
 fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 
 # %%
-excess = " and ".join(
-    "unknown" if process is None else f"{(process - planned) / 1e6:.0f} MB"
+more_mb = {
+    "an unknown amount"
+    if process is None
+    else f"{(process - planned) / 1e6:.0f} MB"
     for planned, process in seen.values()
-)
+}
+same = " in each" if len(more_mb) == 1 else ""
+excess = " and ".join(sorted(more_mb)) + same
 saved_pages = (plain.faults_per_call or 0) - (thrifty.faults_per_call or 0)
 saved_mb = round(saved_pages * mmap.PAGESIZE / 1e6)
-less = f"{saved_mb} MB less of" if saved_mb > 0 else "no less of"
-supplied = f"{less} new memory"
+less = f"{saved_mb} MB less new memory, and so avoided page faults"
+touched = less if saved_mb > 0 else "no less new memory"
+
+# %%
 merged = done["layers"] < asked["layers"]
 reaction = "computed it only once" if merged else "computed it twice"
 
@@ -400,8 +395,8 @@ reaction = "computed it only once" if merged else "computed it twice"
 # :measured:`fit_thrifty` layers with them.
 #
 # The gradient with checkpoints was :measured:`compared than the one without`. Checkpoints repeat
-# work, but each call got :measured:`supplied`, which costs page faults. On another device or at
-# another size, the balance may differ.
+# work, but each call touched :measured:`touched`. On another device or at another size, the balance
+# may differ.
 #
 # Compare the temporaries before and after you add a checkpoint, because a checkpoint around the
 # whole function saves nothing, and a compiler may undo a checkpoint around a part.

@@ -145,7 +145,9 @@ look = {"color": figures.COLOURS[0], "label": "one release to the next"}
 axes.hist(p_values, np.linspace(0, 1, 21), weights=weights, **look)
 axes.axhline(5, color=figures.INK, lw=1, ls="--", label="without any change")
 axes.set(xlabel="p-value", ylabel="% of the comparisons", xlim=(0, 1))
-finding = f"{low} of the p-values are at most 0.05, where chance alone puts 5%"
+finding = (
+    f"{low} of the p-values are at most 0.05, where chance alone puts 5%"
+)
 figures.headline(figure, finding, "From each release to the next")
 _ = axes.legend()
 

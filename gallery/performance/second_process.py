@@ -114,7 +114,8 @@ print(f"off by {max(np.abs(a - b).max() for a, b in pairs):.1e}")
 # For other machines and releases, save the function before it is compiled, with
 # :func:`jax.export.export`. JAX `promises
 # <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ that releases of the
-# next six months can read it. For another kind of device, name that in ``platforms``:
+# next six months can read it. If it should run on other kinds of devices than yours, name them in
+# ``platforms``:
 from jax import export
 
 exported = export.export(gradient, platforms=["cpu", "cuda"])(*example)

@@ -8,8 +8,8 @@ asks which two of them you can fairly compare.
 """
 
 # %%
-# Here is the headline: for a thousand gradients on a CPU, JAX was :measured:`headline than PyTorch`.
-# Where does the factor come from?
+# Here is the headline: for a thousand gradients on a CPU, JAX was
+# :measured:`headline than PyTorch`. Where does the factor come from?
 #
 # Three ways in PyTorch
 # ---------------------
@@ -68,11 +68,11 @@ for name, mapped in ways.items():
         mapped(points)
 
 # %%
-# Without ``jit``, every call runs your function again, with ``grad`` and ``vmap`` intercepting every
-# operation, and dispatches each operation by itself. With ``jit`` in either place, the function runs
-# once. But what the print can't show is that an outer ``vmap`` still runs in Python: in each call,
-# it wraps the arguments and looks up what the compiled function becomes for a whole array. With
-# ``jit`` around everything, a call goes straight to the compiled program.
+# Without ``jit``, every call runs your function again, with ``grad`` and ``vmap`` intercepting each
+# operation, and dispatches each operation by itself. With ``jit`` in either place, the function
+# runs once. But what the print can't show is that an outer ``vmap`` still runs in Python: in each
+# call, it wraps the arguments and looks up what the compiled function becomes for a whole array.
+# With ``jit`` around everything, a call goes straight to the compiled program.
 #
 # Six ways to a thousand gradients
 # --------------------------------
@@ -186,7 +186,7 @@ first_jax, first_torch = (
 # and what was left out. For a thousand gradients on this page's CPU, JAX was
 # :measured:`headline than PyTorch's loop`, and
 # :measured:`fair than PyTorch's backward pass of the sum`. Even that pair leaves out
-# ``torch.compile``, which may well turn it round.
+# ``torch.compile``, which may well change the verdict.
 #
 # In JAX, write ``jit(vmap(grad(f)))``, so that ``vmap`` doesn't run in Python in every call. That
 # was :measured:`inner_jit than jit inside vmap`.
