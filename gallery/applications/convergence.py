@@ -195,6 +195,7 @@ def to_go(point, *data):
     return jnp.linalg.solve(curvature(point, *data), gradient(point, *data))
 
 
+# %%
 with jax.enable_x64(True):
     ended = found.x[sensor].astype("float64")
     estimate = to_go(ended, references[sensor], readings[sensor])

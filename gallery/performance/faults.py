@@ -219,8 +219,7 @@ printing_costs = claim(
 printing_costs
 
 # %%
-# The ratios are medians of ratios within rounds, so they needn't equal the quotients of the times
-# in the table. Compare the first calls, too: they include compiling, and with a check for each
+# Compare the first calls in the table, too. They include compiling, and with a check for each
 # operation there is more to compile. Which of the two ways to look for NaN is cheaper in each step?
 checks_cost = claim(
     "moving ten points takes longer with checks by checkify than under "
