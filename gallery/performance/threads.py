@@ -89,8 +89,8 @@ Table(title, ("limit", "in the product", "in tanh", "limits?"), rows)
 
 # %%
 # A limit works if it keeps a call to about one core, however many threads share that core, and if
-# the same call takes more without any. If even the unlimited call had no more, the last column says
-# *can't tell*: the machine has only one core, or others kept the rest of them busy.
+# the same call takes more without a limit. If even the unlimited call had no more, the last column
+# says *can't tell*: the machine has only one core, or others kept the rest of them busy.
 #
 # A limit that works in one release may do nothing in the next. The flag, for example, was
 # recommended for XLA's old runtime, which `jaxlib 0.4.32
@@ -106,7 +106,7 @@ Table(title, ("limit", "in the product", "in tanh", "limits?"), rows)
 # A wrong flag ends the process
 # -----------------------------
 # ``XLA_FLAGS`` holds flags for a whole process, and XLA `reads them when it starts
-# <https://docs.jax.dev/en/latest/xla_flags.html>`__. Let's give it two that no longer work. The
+# <https://docs.jax.dev/en/latest/xla_flags.html>`__. Let's give it two, one after the other. The
 # first is misspelt, with the British ``maths`` for ``math``. The second used to work: when XLA's
 # new runtime had made `some people's loops slow <https://github.com/jax-ml/jax/issues/26145>`__,
 # setting it to ``false`` brought the old runtime back.
