@@ -104,7 +104,7 @@ by_convolutions = f"{saved_ms['conv1'] + saved_ms['conv2']:.1f} ms"
 # which can be slow at gradients. But you can write a convolution as a product: cut out the patch
 # around each pixel, make it a row of a matrix, and multiply that by the kernel. Products have fast
 # code on every device, and their gradients are products again. The price is memory, and the time to
-# fill it: with a kernel of three by three, the matrix holds each pixel up to nine times, and a
+# fill it: with a kernel of three by three, the matrix holds each pixel up to nine times. And a
 # gradient with respect to the images has to add up the patches again.
 from jaxcap.kernels import convolution
 from jaxcap.report.source import Source
@@ -217,7 +217,7 @@ def gradients_by_hand(parts, kernel):
 # Does it compute the same as :func:`jax.grad`, and how long does the loop take now?
 by_grad = convolution.kernel_gradients(convolution.by_xla, halves, kernel)
 difference = abs(gradients_by_hand(halves, kernel) - by_grad).max()
-print(f"error: {difference / abs(by_grad).max():.0g} of the largest element")
+print(f"relative error: {difference / abs(by_grad).max():.0g}")
 by_hand_ms = f"{milliseconds(gradients_by_hand, halves, kernel):.0f} ms"
 print("by hand, loop:", by_hand_ms)
 

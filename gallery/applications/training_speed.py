@@ -52,7 +52,7 @@ Source(train_flax.steps)
 # - *Winograd's algorithm* saves :doc:`half the multiplications of the second layer
 #   </tutorials/applications/winograd>`, at the price of more additions.
 # - *sums in the first layer* replace its product, whose matrices are thin.
-# - *a few images at a time* stay in the cache, and needn't be fetched again.
+# - *a few images at a time* can stay in the cache, and then needn't be fetched again.
 # - *fewer random numbers*: dropout draws 32 bits for four activations, not for one.
 #
 # The next pages explain the convolutions. The pool and the few images at a time need only a few
