@@ -157,8 +157,8 @@ print("right labels         ", without_mistakes)
 # And time? For a thousand examples with 64 features each, we compare a Python loop over a compiled
 # gradient, ``jit(vmap(grad))``, and a formula derived by hand. The loop gets examples that are
 # already split and leaves its gradients in a list, so it is spared the work of taking the batch
-# apart and putting the result together. To derive the formula, note that the derivative of the loss
-# with respect to the score is ``sigmoid(score) - label``. Times the features, that is the gradient:
+# apart and putting the result together. The formula is short: the derivative of the loss with
+# respect to the score is ``sigmoid(score) - label``, and times the features, that is the gradient:
 Source(batching.logistic_gradients)
 
 # %%

@@ -24,8 +24,8 @@ Source(pendulum.step)
 # length, and ``while_loop`` goes on for as long as its condition holds. If you give ``fori_loop`` a
 # plain number of steps, `it becomes a scan
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__, so don't expect these two
-# to differ. Note the parameter ``unroll`` of the scan. It puts several steps into the body of the
-# loop, and gives us a fifth variant, with ten steps in each round:
+# to differ. With its parameter ``unroll``, a scan takes several steps in each round. That gives us
+# a fifth variant, with ten steps in its body:
 four = (
     pendulum.in_python,
     pendulum.in_fori_loop,
@@ -261,23 +261,19 @@ for loop in four:
         slope = fill(str(error).split(". ")[0], 70)
     print(f"{loop.__name__}: {slope}")
 
+
 # %%
 # The backward pass `needs values from each step
 # <https://docs.jax.dev/en/latest/201/control-flow.html#while-loop>`__ of the forward pass, and XLA
 # has to know beforehand how much memory they will take. ``scan`` knows its length, and so does a
 # ``fori_loop`` that becomes a scan. If these values fill the memory in a long loop, :doc:`let the
 # gradient remember less </tutorials/performance/memory>`. To differentiate forwards, JAX needs no
-# values from earlier steps, which is why :func:`jax.jvp` works for ``while_loop`` as well:
-_, slope = jax.jvp(
-    partial(last_angle, pendulum.in_while_loop), (1.0,), (1.0,)
-)
-print(f"{slope:.4f}")
-
-# %%
+# values from earlier steps, so :func:`jax.jvp` works for ``while_loop`` as well.
+#
 # But what if a value decides when to stop, and you need :func:`jax.grad`? Then scan up to the
 # largest number of steps that you allow, and let the state stand still once it is done. Here is the
-# speed of a pendulum at the bottom, and its slope with respect to the angle at the start. Theory
-# says :math:`2 \sin(1/2)`, or 0.9589, and :math:`\cos(1/2)`, or 0.8776:
+# speed of a pendulum at the bottom, and its slope with respect to the angle at the start. For a
+# start at 1, theory says :math:`2 \sin(1/2)`, or 0.9589, and :math:`\cos(1/2)`, or 0.8776:
 def step_until_bottom(state, _):
     is_up, moved = state[0] > 0, pendulum.step(state)
     return jax.tree.map(partial(jnp.where, is_up), moved, state), None

@@ -3,9 +3,9 @@ What does vmap replace?
 =======================
 
 :func:`jax.vmap` takes a function of one example and returns a function of a whole batch, so that
-you can forget about batches while you write. What does it replace: a loop, or the batching that you
-would otherwise do by hand? And does the convenience cost anything? This page shows how to say what
-is batched, what happens if you get that wrong, and what mapping costs.
+you can forget about batches while you write. It can take the place of a loop, or of the batching
+that you would otherwise do by hand. This page shows how to say what is batched, which mistakes
+raise no error, and what mapping costs in memory and time.
 """
 
 # %%
@@ -41,8 +41,8 @@ jnp.stack(looped)
 
 # %%
 # The second way is to rewrite the function for a batch. The product of two vectors becomes the
-# product of a matrix and a vector, so its factors have to trade places. The second line works on a
-# batch as it is, because it acts number by number:
+# product of a matrix and a vector, so we swap the factors. The last line needs no change, because
+# it works elementwise:
 def batched_by_hand(weights, features, labels):
     scores = features @ weights
     return jnp.logaddexp(0, scores) - labels * scores
@@ -60,16 +60,17 @@ batched(weights, features, labels)
 # You might suspect a loop in there, but there is none. ``vmap`` runs the function once, with
 # stand-ins for its arguments, and replaces each operation according to a rule that says what
 # becomes of it when an argument gets one more axis. For the product of two vectors, the rule gives
-# the product of a matrix and a vector, which is what we wrote by hand:
+# the product of a matrix and a vector, as in the version by hand, with the factors in their old
+# order:
 score = jax.vmap(jnp.dot, in_axes=(None, 0))
 print(jax.make_jaxpr(jnp.dot)(weights, features[0]))
 print(jax.make_jaxpr(score)(weights, features))
 
 # %%
-# A wrong axis fails, unless its length fits
-# ------------------------------------------
+# Name the axis of each argument
+# ------------------------------
 # ``in_axes`` has an entry for each argument: the number of the axis to map, or ``None``. The result
-# is as if the function had been called for each example. What would each call get?
+# is as if the function had been called for each example, with these parts of the arguments:
 from jaxcap.report import figures
 
 _ = figures.mapped_axes(
@@ -81,83 +82,48 @@ _ = figures.mapped_axes(
 )
 
 # %%
+# If the examples are stored as columns, the axis to map is number 1:
+columns = features.T
+jax.vmap(loss, in_axes=(None, 1, 0))(weights, columns, labels)
+
+# %%
+# The entry for a dictionary or a list of arrays may be a dictionary or a list as well, with an axis
+# for each array. Keyword arguments are mapped along their axis 0, whatever ``in_axes`` says. In the
+# result, the mapped axis comes first, unless ``out_axes`` names another place. And if examples have
+# to know of one another, name the axis with ``axis_name``. Then :func:`jax.lax.pmean` takes a mean
+# over the batch, and :func:`jax.lax.psum` a sum, in the same way as :doc:`over devices
+# </tutorials/applications/messages>`.
+#
+# A wrong axis fails only if lengths disagree
+# -------------------------------------------
 # If you leave ``in_axes`` out, every argument is mapped along axis 0. Here that includes the
 # weights, whose axis has another length:
 from textwrap import fill
 
-
-def show_error(call, *args):
-    try:
-        call(*args)
-    except ValueError as error:
-        for line in str(error).splitlines():
-            print(fill(line, subsequent_indent="    "))
-
-
-show_error(jax.vmap(loss), weights, features, labels)
+try:
+    jax.vmap(loss)(weights, features, labels)
+except ValueError as error:
+    for line in str(error).splitlines():
+        print(fill(line, subsequent_indent="    "))
 
 # %%
-# The message names the argument that doesn't fit. Now suppose that the examples are stored as
-# columns. The axis to map is then number 1, so asking for axis 0 fails:
-columns = features.T
-show_error(jax.vmap(loss, (None, 0, 0)), weights, columns, labels)
+# The message names the argument that doesn't fit. A mistake without an error message is worse. Here
+# are three. The first maps the weights again, for as many examples as there are features. The
+# second forgets to map the labels. The third is meant to add up each example's features, and maps
+# the wrong axis:
+print(jax.vmap(loss)(weights, features[:4], labels[:4]).shape)
+print(
+    jax.vmap(loss, in_axes=(None, 0, None))(weights, features, labels).shape
+)
+print(jax.vmap(jnp.sum, in_axes=1)(features).shape)
 
 # %%
-jax.vmap(loss, (None, 1, 0))(weights, columns, labels)
-
-# %%
-# Worse is a mistake without a message. If there happen to be as many examples as features, all
-# lengths agree. Map the weights by mistake, and each example gets a single weight, but everything
-# runs:
-square = features[:4]
-mistaken = jax.vmap(loss)(weights, square, labels[:4])
-meant = jax.vmap(loss, (None, 0, 0))(weights, square, labels[:4])
-print(mistaken.shape, meant.shape)
-
-
-# %%
-# Here the shape of the result gives the mistake away, but that isn't always so. If you mapped axis
-# 1 of these square features, you would get four losses, as you should, and all of them wrong. So
-# try each new ``vmap`` on a batch whose size differs from all other lengths. A wrong axis then
-# raises an error. And mind keyword arguments: whatever ``in_axes`` says, they are mapped along
-# their axis 0.
-#
-# If an argument is a dictionary or a list of arrays, its entry in ``in_axes`` may be a dictionary
-# or a list as well, with an axis for each array. Some of the arrays can then be mapped while others
-# are shared. Here, three models differ in their weights and have the same offset:
-def score_of(params, features):
-    return jnp.dot(params["weights"], features) + params["offset"]
-
-
-three = jnp.stack([weights, -weights, 0 * weights])
-models = {"weights": three, "offset": 1.0}
-axes = {"weights": 0, "offset": None}
-jax.vmap(score_of, in_axes=(axes, None))(models, features[0])
-
-# %%
-# The mapped axis goes where you want it
-# --------------------------------------
-# ``out_axes`` says where the mapped axis appears in the result. It comes first unless you ask for
-# another place:
-gradients = jax.vmap(jax.grad(loss), (None, 0, 0), out_axes=1)
-print(jax.eval_shape(gradients, weights, features, labels).shape)
-
-
-# %%
-# A named axis lets examples meet
-# -------------------------------
-# So far, no example knew of the others. But suppose that you want to subtract the mean of the batch
-# from each. Then give the mapped axis a name, and :func:`jax.lax.pmean` takes the mean over all
-# examples, as :func:`jax.lax.psum` takes their sum:
-def centred(number):
-    return number - jax.lax.pmean(number, "examples")
-
-
-jax.vmap(centred, axis_name="examples")(jnp.array([1.0, 2.0, 6.0]))
-
-# %%
-# ``centred`` is still a function of one number. These names aren't only for ``vmap``:
-# :doc:`the page on messages </tutorials/applications/messages>` uses them for sums over devices.
+# All three run, because no two mapped axes disagree. They should have returned a number for each
+# example, so shapes of ``(4,)``, ``(8,)`` and ``(8,)``. Two habits catch such mistakes. Try each
+# new ``vmap`` on a batch whose size differs from all other lengths: a wrong axis then conflicts
+# with the other mapped arguments. (With four examples of four features, you could map the wrong
+# axis of the features, and even the shape would be right.) And look at the shape of the result,
+# which tells when only one argument is mapped, or one is ``None`` that shouldn't be.
 #
 # Mapped twice, a distance becomes a table
 # ----------------------------------------
@@ -169,9 +135,9 @@ from jaxcap.report.source import Source
 Source(batching.distance, batching.distances)
 
 # %%
-# The second function computes the same for all pairs, but you have to decode it. With ``vmap``, you
-# map the first function twice instead: the inner map goes through the points of ``b``, and the
-# outer map through those of ``a``.
+# The second function handles all pairs at once, but its indexing takes some decoding. With
+# ``vmap``, you map the first function twice instead: the inner map goes through the points of
+# ``b``, and the outer map through those of ``a``.
 to_each = jax.vmap(batching.distance, in_axes=(None, 0))
 table = jax.vmap(to_each, in_axes=(0, None))
 
@@ -218,16 +184,16 @@ for name, program in programs.items():
 #
 # How much faster, and than what?
 # -------------------------------
-# Now for the clock. Each example now has 64 features, the batches grow, and all four ways are
-# compiled by ``jit``. The Python loop calls ``jit(loss)`` for each example. ``jit(vmap(loss))`` has
-# two advantages over that loop: it makes a single call, and each of its operations takes the whole
-# batch. Which of them matters more? To find out, we add a *compiled loop*: :func:`jax.lax.map`
-# makes a single call, too, but still takes one example after another. Batching by hand is the
-# fourth:
+# Now for the clock. Each example has 64 features, the batches grow, and all ways are compiled by
+# ``jit``. ``jit(vmap(loss))`` has two advantages over a Python loop that calls ``jit(loss)`` for
+# each example: it makes a single call, and each of its operations takes the whole batch. To tell
+# the two apart, we add a *compiled loop*. :func:`jax.lax.map` makes a single call, too, but still
+# takes one example after another:
 Source(batching.logistic_losses_in_turn)
 
 # %%
-# Do all four agree? Here is each one's largest difference from batching by hand:
+# The Python loop gets its examples already split, and returns a list, so slicing and stacking
+# aren't timed. Do all ways agree? Here is each one's largest difference from batching by hand:
 from jaxcap.experiments import batching as rivals
 
 calls = rivals.prepare(batch=1000)
@@ -236,10 +202,12 @@ for name, call in calls.items():
     print(f"{name:14} {abs(np.asarray(call()) - expected).max():.1e}")
 
 # %%
-# What do you expect? The Python loop pays for a call in each iteration, so its time should grow
-# with the batch from the start, while the compiled loop makes a single call. ``vmap`` and batching
-# by hand ask for the same operations, so XLA should make much the same program of both. Its time
-# should hardly grow until the batch is large enough to keep the device busy:
+# The loops may differ by some rounding, because they can add up the 64 products in another order.
+#
+# What do you expect of the times? The Python loop pays for a call in each iteration, so its time
+# should grow with the batch from the start. ``vmap`` and batching by hand ask for the same
+# operations, so XLA should make much the same program of both, and its time should hardly grow
+# until there is enough to compute:
 results = rivals.BATCHING.run(budget_s=0.03)
 losses = results.subset(r for r in results if "of" not in r.parameters)
 _ = figures.scaling(
@@ -254,14 +222,6 @@ _ = figures.scaling(
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-thousand = losses.select(batch=1000)
-to_compiled = thousand.speedup(rivals.COMPILED_LOOP, over=rivals.LOOP)
-to_batched = thousand.speedup(rivals.VMAP, over=rivals.COMPILED_LOOP)
-against_hand = thousand.speedup(rivals.VMAP, over=rivals.BY_HAND)
-is_calls = to_compiled.value > to_batched.value
-matters_more = "making a single call" if is_calls else "taking whole arrays"
-
-# %%
 from jaxcap.report.claims import claim, speedup_of
 
 vmap_pays = claim(
@@ -272,27 +232,58 @@ vmap_pays = claim(
 vmap_pays
 
 # %%
-# With a thousand examples, :measured:`matters_more` matters more. The compiled loop was
-# :measured:`to_compiled than the Python loop`, and what separates these two loops is calls.
-# ``vmap`` was :measured:`to_batched than the compiled loop`, and
-# :measured:`against_hand than batching by hand`. (Each ratio is the median of ratios within rounds,
-# so their product needn't be exact.) So when somebody tells you how much faster ``vmap`` is, ask:
-# faster than what?
+# With a thousand examples, the compiled loop was :measured:`to_compiled than the Python loop`, and
+# the only difference between these loops is the number of calls. ``vmap`` was
+# :measured:`to_batched than the compiled loop`, and :measured:`against_hand than batching by hand`.
+# So :measured:`matters_more` matters more for a batch of this size. (Each ratio is the median of
+# ratios within rounds, so don't expect their product to be exact.) When somebody tells you how much
+# ``vmap`` gains, ask what it was compared with.
+#
+# And ask for the size of the batch. With a hundred examples, ``vmap`` was
+# :measured:`to_batched_hundred than the compiled loop`. A hundred examples took ``vmap``
+# :measured:`grows_to_hundred` as one, and a thousand :measured:`grows_to_thousand` as a hundred.
+#
+# On a CPU, most of the first of these steps is a change of thread. XLA runs a program inside the
+# call if it counts fewer than a thousand floating-point operations in it, and otherwise :doc:`hands
+# it to another thread </tutorials/transformations/asynchronous_dispatch>`, which has to be woken.
+# ``vmap`` passes that border with eight examples. The compiled loop never does, because XLA counts
+# its body once, so any comparison of the two includes the price of the other thread. When we turned
+# the hand-over off on a CPU, a hundred examples took ``vmap`` about as long as one, and less time
+# than they took the compiled loop.
 #
 # Takeaway
 # --------
 speedup = vmap_pays.estimate
+thousand, hundred = (losses.select(batch=batch) for batch in (1000, 100))
+to_compiled = thousand.speedup(rivals.COMPILED_LOOP, over=rivals.LOOP)
+to_batched, to_batched_hundred = (
+    batch.speedup(rivals.VMAP, over=rivals.COMPILED_LOOP)
+    for batch in (thousand, hundred)
+)
+against_hand = thousand.speedup(rivals.VMAP, over=rivals.BY_HAND)
+
+# %%
+is_calls = to_compiled.value > to_batched.value
+matters_more = "making a single call" if is_calls else "taking whole arrays"
+times_s = {
+    batch: losses.only(rivals.VMAP, batch=batch).time.value
+    for batch in (1, 100, 1000)
+}
+grows_to_hundred, grows_to_thousand = (
+    f"{times_s[many] / times_s[few]:.1f} times as long"
+    for few, many in ((1, 100), (100, 1000))
+)
 
 # %%
 # ``vmap`` replaces a loop over examples, and the batching that you would otherwise do by hand. So
 # write functions for one example, map them with ``vmap``, and put ``jit`` around the whole. Mark
-# what all examples share with ``None``, and test on a batch whose size differs from all other
-# lengths, so that a wrong axis can't pass.
+# what all examples share with ``None``, test on a batch whose size differs from all other lengths,
+# and look at the shape of the result.
 #
 # For a thousand losses on this page's device, ``vmap`` was
 # :measured:`speedup than a loop of compiled calls` and
 # :measured:`against_hand than batching by hand`. If the whole batch doesn't fit into memory,
 # :func:`jax.lax.map` with a ``batch_size`` takes it in pieces.
 #
-# Next: ``vmap`` does what ``grad`` alone can't, and shows
+# Next: with ``vmap`` around ``grad``, you can see
 # :doc:`which examples pull too hard </tutorials/transformations/example_gradients>`.
