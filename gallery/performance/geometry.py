@@ -240,6 +240,7 @@ def by_svd(matrix):
 
 print(jax.grad(lambda m: by_svd(m)[0, 1])(jnp.eye(3)))
 
+
 # %%
 # This gradient exists, but JAX's formula for ``svd`` divides by differences between squares of
 # singular values, and those of an orthogonal matrix are all 1. If they come out exactly equal, as
@@ -276,9 +277,11 @@ with jax.enable_x64(True):
 
 print(jax.grad(lambda m: nearest_orthogonal(m)[0, 1])(jnp.eye(3)))
 
+
 # %%
 # There was no error, and the NaN are gone. Only singular matrices remain without a gradient, and
-# rightly, because they have more than one nearest orthogonal matrix.
+# rightly, because they have more than one nearest orthogonal matrix. (For a second derivative, JAX
+# would differentiate ``svd`` after all, with the same trouble.)
 #
 # The gradient of eigenvectors doesn't exist for every matrix, either. Autograd computes it unasked,
 # while :func:`jax.numpy.linalg.eig` refuses. By ``enable_eigvec_derivs``, you promise that your
@@ -294,6 +297,7 @@ def sizes_in_eigenvectors(matrix):
 with jax.enable_x64(True):
     exact = jnp.asarray(matrix, "float64")
     check_grads(sizes_in_eigenvectors, (exact,), order=1, modes=["rev"])
+
 
 # %%
 # It is. Eigenvalues alone, from :func:`jax.numpy.linalg.eigvals`, have gradients without a promise.
@@ -314,28 +318,30 @@ def by_numpy(matrices):
 
 shape = (1000, 3, 3)
 many = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
-all_nearest = partial(jax.jit(jax.vmap(nearest_orthogonal)), jnp.asarray(many))
+all_nearest = partial(
+    jax.jit(jax.vmap(nearest_orthogonal)), jnp.asarray(many)
+)
+off = abs(all_nearest() - by_numpy(many)).max()
+print(f"JAX and NumPy differ by {off:.0e} at most")
+
+# %%
+# How long do they take? This is a first look, with the median of twenty calls in a single process:
+import timeit
+
 ways = {
     "NumPy, one by one": lambda: [by_numpy(matrix) for matrix in many],
     "NumPy, as a stack": lambda: by_numpy(many),
     "jit and vmap": lambda: all_nearest().block_until_ready(),
 }
-off = abs(all_nearest() - by_numpy(many)).max()
-print(f"JAX and NumPy differ by {off:.0e} at most")
-
-# %%
-# Here is a first look at the times, the median of twenty calls in a single process:
-import timeit
-
 for name, way in ways.items():
     way()
     seconds = timeit.repeat(way, number=1, repeat=20)
     print(f"{name:17} {1e3 * np.median(seconds):5.2f} ms")
 
 # %%
-# A fair comparison is that of the last two lines. But NumPy takes stacks only where somebody wrote a
-# version for them. JAX makes one from any function, such as your own or its gradient: ``vmap`` over
-# the matrices and ``jit`` around the loop turn all of it into one call.
+# A fair comparison is that of the last two lines. But NumPy takes stacks only where somebody wrote
+# a version for them. JAX makes one from any function, such as your own or its gradient: ``vmap``
+# over the matrices and ``jit`` around the loop turn all of it into one call.
 #
 # So move the loops, time the longest one before you decide, and leave single calls alone. If you
 # can't tell which kind of user you have, write against NumPy's interface, and let them choose the

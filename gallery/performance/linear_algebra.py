@@ -80,8 +80,8 @@ product_is_faster = claim(
 product_is_faster
 
 # %%
-# The arithmetic is the same in all three, so if the times differ, it is by how well the code suits
-# this processor and its cores. We haven't looked into the libraries to see which.
+# The arithmetic is the same in all three. If their times differ, one library's code suits this
+# processor and its cores better, and we haven't looked into why.
 #
 # For the mean and the sum, JAX may have less to do. The mean *is* a sum, divided by the count.
 # NumPy and PyTorch pass over the matrix twice, because neither call knows of the other, whereas JAX
@@ -125,9 +125,9 @@ for device, limit in ceilings.items():
 # %%
 # The device needs a certain time for a task's operations, and a certain time for its bytes. The
 # task can't take less than the longer of the two. We divide that shortest possible time by the time
-# that was measured, and call the result the *share of the limit*. A product of two matrices of ``n``
-# rows takes 2n³ operations. So does an inverse, and a sum reads the matrix once. Here are the shares
-# of all four tasks:
+# that was measured, and call the result the *share of the limit*. A product of two matrices of
+# ``n`` rows takes 2n³ operations. So does an inverse, and a sum reads the matrix once. Here are the
+# shares of all four tasks:
 
 
 def share_of_limit(result):
@@ -158,9 +158,9 @@ Table("Share of the limit", ("task", *names), rows)
 # that the limit is too low: it was measured when the machine was busy, or with slower code, or the
 # data came from a cache.
 #
-# A product is different: its limit *is* the fastest product that we measured, on a CPU the better of
-# JAX's and NumPy's. So a share near 1 says that you have the best of these. It doesn't say that the
-# device can do no more.
+# A product is different: its limit *is* the fastest product that we measured, on a CPU the better
+# of JAX's and NumPy's. So a share near 1 says that you have the best of these. It doesn't say that
+# the device can do no more.
 #
 # A *roofline* shows, in one picture, how close each task with floating-point arithmetic comes to
 # its limit. A task under its slope is limited by memory, and a task under its flat part by
@@ -198,10 +198,10 @@ print(f"without waiting: {least_s / product.dispatch.value:.3g}")
 print(f"with waiting:    {least_s / product.time.value:.2f}")
 
 # %%
-# No product can be far above the best that was measured, so a share far above 1 means that something
-# is wrong: most often the clock, or else the count of operations or the number of bits. You can
-# test other people's numbers in the same way: when somebody reports the time of a product, count
-# its operations.
+# The best product that we measured needn't be the device's last word, but a share far above 1 means
+# that something is wrong: most often the clock, or else the count of operations or the number of
+# bits. You can test other people's numbers in the same way: when somebody reports the time of a
+# product, count its operations.
 #
 # A known property exposes a wrong answer
 # ---------------------------------------
@@ -256,10 +256,10 @@ Table("Distance of the product from the identity", headers, rows)
 #
 # On the page on :doc:`fewer bits </tutorials/performance/bits>`, you chose the format. But even if
 # all your arrays are float32, JAX may round their elements to fewer bits inside a product, unasked.
-# NVIDIA's tensor cores multiply in TF32, which has the range of float32 but only 10 bits of fraction
-# in place of 23, and TPUs in bfloat16, which has 7. The argument ``precision`` decides whether JAX
-# may do so, and its default favours speed. (:func:`jax.default_matmul_precision` sets it for a
-# block.)
+# NVIDIA's tensor cores multiply in TF32, which has the range of float32 but only 10 bits of
+# fraction in place of 23, and TPUs in bfloat16, which has 7. The argument ``precision`` decides
+# whether JAX may do so, and its default favours speed. (:func:`jax.default_matmul_precision` sets
+# it for a block.)
 truth = matrix @ matrix
 x = jnp.asarray(matrix, jnp.float32)
 
@@ -271,8 +271,8 @@ def error(found):
 
 
 # %%
-# You need tensor cores to get the speed, but not to see the error: round the input to 10 bits, or to
-# 7, and multiply in float32. Here are the errors against NumPy's product in 64 bits:
+# You need tensor cores to get the speed, but not to see the error: round the input to 10 bits, or
+# to 7, and multiply in float32. Here are the errors against NumPy's product in 64 bits:
 errors = {}
 for setting in ("highest", "default"):
     errors[setting] = error(jnp.matmul(x, x, precision=setting))
@@ -285,8 +285,8 @@ for name, largest in errors.items():
     print(f"{name:19} {largest:.1e}")
 
 # %%
-# On this device, the default :measured:`matters`. CPUs usually ignore the setting. On a GPU that
-# supports TF32, as NVIDIA's have since the A100, the default should show TF32's error.
+# On this device, the default setting :measured:`matters` the highest. CPUs usually ignore it. On a
+# GPU that supports TF32, as NVIDIA's have since the A100, the default should show TF32's error.
 #
 # Each bit less doubles the error that comes from rounding the input. From 23 bits to 10, that
 # predicts a factor of 2¹³, or 8,192. We saw a factor of :measured:`tf32_error`, because in float32
@@ -299,20 +299,21 @@ generates = results.speedup("JAX", over="NumPy", task="generate")
 reached = share_of_limit(product)
 tf32_error = errors["rounded to TF32"] / errors["highest"]
 is_ignored = errors["default"] < 1.5 * errors["highest"]
-matters = "rounds no more than it must" if is_ignored else "rounds more"
+matters = "is as exact as" if is_ignored else "is less exact than"
 limit_16, limit_32 = (
     f"{ceilings[device].flops_per_s[dtype] / 1e9:.0f} GFLOP/s"
     for dtype in ("bfloat16", "float32")
 )
 
 # %%
-# On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of the best
-# product that we measured, and was :measured:`against_numpy than NumPy's`. Where the limit comes from
-# other code, as for the inverse, the share shows how much could be left to gain. Fewer bits may be faster where the
-# device has instructions for them, but they cost accuracy everywhere: rounding the input to the 10
-# bits of TF32 multiplied the error of a float32 product by :measured:`tf32_error`. So check both
-# halves of a benchmark. Compare the time with a limit that you know or measure. Then test the answer
-# against a property that it must have, and look at the worst element, not at the mean.
+# On this page's machine, a typical product by JAX in float64 reached :measured:`reached` of the
+# best product that we measured, and was :measured:`against_numpy than NumPy's`. Where the limit
+# comes from other code, as for the inverse, the share shows how much could be left to gain. Fewer
+# bits may be faster where the device has instructions for them, but they cost accuracy everywhere:
+# rounding the input to the 10 bits of TF32 multiplied the error of a float32 product by
+# :measured:`tf32_error`. So check both halves of a benchmark. Compare the time with a limit that
+# you know or measure. Then test the answer against a property that it must have, and look at the
+# worst element, not at the mean.
 #
 # `JAX's page on precision <https://docs.jax.dev/en/latest/201/precision.html>`_ has more on the
 # setting. :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device,

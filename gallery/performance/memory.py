@@ -14,7 +14,7 @@ in time?
 # ----------------
 # Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes
 # ``tanh``, multiplies by another matrix, and adds the result to the batch. (Ignore
-# ``checkpoint_name`` for now. It names the first product, so that we can later tell JAX to keep it.)
+# ``checkpoint_name`` for now: it names the first product, so that JAX can be told to keep it.)
 from jaxcap.kernels import memory
 from jaxcap.report.source import Source
 
@@ -127,7 +127,7 @@ print(f"a layer adds {rise / 1e6:.2f} MB, and remembers {kept / 1e6:.2f} MB")
 # An analysis is a plan. How much memory does the process take when it runs? The operating system
 # keeps a record of the most that a process has ever held. We read it before and after a call, and
 # the difference is what the call added. The record never falls, so a large call hides all smaller
-# ones after it, and each call gets a fresh process. (On a GPU, we ask JAX for the peak. What
+# ones after it. Therefore, each call gets a fresh process. (On a GPU, we ask JAX for the peak. What
 # ``nvidia-smi`` shows is no help, because by default JAX `reserves most of the GPU's memory
 # <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__ with its first operation.)
 #
@@ -159,8 +159,8 @@ Table("Temporaries and results of one call", columns, rows)
 
 # %%
 # The operating system also counts memory that the runtime and its threads use, which the compiler
-# doesn't know about: here, about :measured:`excess`. Plan with the analysis, and leave some room for
-# the rest.
+# doesn't know about: here, :measured:`excess`. Plan with the analysis, and leave some room
+# for the rest.
 #
 # Remember less, and compute it again
 # -----------------------------------
@@ -190,10 +190,11 @@ for name, way in ways.items():
     print(f"{name:32} off by {off:.0e}, {products} products, {tanhs} tanh")
 
 # %%
-# On another device, or after another reordering by the compiler, they may differ by rounding. For
-# each layer, a plain gradient multiplies matrices six times: twice in the forward pass, and four
-# times in the backward pass. A checkpoint around each layer repeats the first of these products and
-# ``tanh``, or only ``tanh`` if the policy keeps the product. What will that do to the time?
+# An offset of 0 means that two gradients agree to the last bit. On other devices, they may differ
+# by rounding. For each layer, a plain gradient multiplies matrices six times: twice in the forward
+# pass, and four times in the backward pass. A checkpoint around each layer repeats the first of
+# these products and ``tanh``, or only ``tanh`` if the policy keeps the product. What will that do
+# to the time?
 order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
 results = experiments.CHECKPOINTS.run(budget_s=0.05)
 results
@@ -239,9 +240,9 @@ recomputing_costs = claim(
 recomputing_costs
 
 # %%
-# Work isn't all that takes time. The first access to each new page of memory interrupts the process
-# by a *page fault* (:doc:`mistake 9 of timing </tutorials/performance/timing>` has more on them).
-# How much new memory does each call get?
+# Memory takes time, too. The first access to each new page of it interrupts the process by a *page
+# fault* (:doc:`mistake 9 of timing </tutorials/performance/timing>` has more on them). How much new
+# memory does each call get?
 import mmap
 
 for name in order:
@@ -253,27 +254,33 @@ for name in order:
 # On Linux, glibc's ``malloc`` keeps freed blocks below a threshold for the next call, and returns
 # larger ones to the operating system. By default, the threshold `adapts
 # <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__, but only up to 34 MB. So a gradient
-# with fewer temporaries may be spared the page faults. The experiment leaves ``malloc`` as it is, as
-# your program does. To see what page faults contribute, take them away: here are the two gradients
-# again, in this process, after it has told ``malloc`` to keep all memory.
-from jaxcap.measure.timing import compare
+# with fewer temporaries may be spared the page faults. The experiment leaves ``malloc`` as it is,
+# as your program does. To see what page faults contribute, take them away: here are two of the
+# gradients again, in this process, which tells glibc's ``malloc`` to keep all memory:
+import timeit
+from functools import partial
 
+import numpy as np
+
+from jaxcap.measure.machine.allocator import use_allocator
+
+use_allocator("steady")
 ways = experiments.prepare(**experiments.CHECKPOINTS.points[0])
-two = {name: ways[name] for name in (EVERYTHING, INPUTS)}
-without_faults = compare(two, allocator="steady", budget_s=0.3)
-for name, runs in {"as it is": results, "kept": without_faults}.items():
-    ratio = runs.speedup(INPUTS, over=EVERYTHING)
-    print(f"memory {name}: with checkpoints {ratio.value:.2f} times as fast")
+for name in (EVERYTHING, INPUTS):
+    wait = partial(lambda way: jax.block_until_ready(way()), ways[name])
+    median_s = np.median(timeit.repeat(wait, number=1, repeat=20))
+    print(f"{name:17} {1e3 * median_s:5.1f} ms")
 
 # %%
-# What differs between the lines is due to page faults. What remains in the second is the work, and
-# how well the memory that it touches fits into the caches.
+# On a CPU under Linux, these times should be free of page faults. (They are medians of twenty calls
+# in a single process, so this is only a first look.) Compare their ratio with that in the table.
+# What is left of it comes from the work, and from how well its memory fits into the caches.
 #
 # A checkpoint may save nothing
 # -----------------------------
 # A checkpoint around everything saves nothing, because the backward pass can't begin before the
-# whole forward pass has been repeated, and all of it has to be remembered. And if you ask for the
-# value as well, the forward pass runs twice. JAX's documentation `warns of such a checkpoint
+# whole forward pass has run, and all of it has to be remembered. And if you ask for the value as
+# well, the forward pass runs twice. JAX's documentation `warns of such a checkpoint
 # <https://docs.jax.dev/en/latest/301/remat.html#jax-checkpoint-fundamentals>`__: wrap the parts,
 # not the whole.
 #
@@ -281,7 +288,6 @@ for name, runs in {"as it is": results, "kept": without_faults}.items():
 # the compiler sees all its layers at once. Count how often JAX asks for ``tanh``, and how often the
 # compiled program computes it:
 import re
-from functools import partial
 
 asked, done = {}, {}
 checkpointed = jax.checkpoint(memory.layer)
@@ -296,10 +302,10 @@ for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
 
 
 # %%
-# With checkpoints, JAX asked for each ``tanh`` twice, and the compiler :measured:`reaction`. Usually,
-# reusing a result is good. Here it undoes the checkpoint. JAX tries to prevent the reuse by a
-# barrier (the option ``prevent_cse`` of :func:`jax.checkpoint`), but a compiler may remove it, and
-# users `have reported that it saved nothing <https://github.com/jax-ml/jax/issues/19822>`__.
+# With checkpoints, JAX asked for each ``tanh`` twice, and the compiler :measured:`reaction`.
+# Usually, reusing a result is good. Here it undoes the checkpoint. JAX tries to prevent the reuse
+# by a barrier (the option ``prevent_cse`` of :func:`jax.checkpoint`), but a compiler may remove it,
+# and users `have reported that it saved nothing <https://github.com/jax-ml/jax/issues/19822>`__.
 #
 # In a ``scan``, as above, one ``tanh`` is in the forward loop and its repeat in the backward loop,
 # and `compilers optimise less across loops
@@ -321,6 +327,7 @@ found = donating.lower(stack, stack).compile().memory_analysis()
 print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
 print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
 
+
 # %%
 # So from the sum of arguments, results and temporaries, subtract this ``alias_size_in_bytes``.
 #
@@ -340,11 +347,10 @@ for name in (EVERYTHING, INPUTS):
     few, more = needed(function, 16), needed(function, 32)
     fit = int(32 + (1e9 - more) / ((more - few) / 16))
     largest[name] = f"{fit:,}"
-    at_most = needed(function, fit) / 1e9
-    print(f"{name}: {fit:,} layers need {at_most:.4f} GB")
+    print(f"{name}: {fit:,} layers, {needed(function, fit) / 1e9:.4f} GB")
 
 # %%
-# A third analysis confirms each forecast, and nothing of that size had to be allocated. The same
+# The last analysis checks each forecast, and nothing of that size had to be allocated. The same
 # arithmetic finds the largest batch.
 #
 # A plan depends on the compiler that makes it, so it may change with a release:
@@ -352,11 +358,11 @@ for name in (EVERYTHING, INPUTS):
 # program of yours no longer fits after an update, compare the analyses of both releases. Unlike
 # times, they don't scatter. (Make them for the kind of device on which the program will run.)
 #
-# We haven't tried any of this on a GPU. If one runs out of memory, first see whether another process
-# uses it, because each process of JAX reserves three quarters of its memory by default. JAX's `page
-# on GPU memory <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__ has the settings for that.
-# Then donate what a step replaces, make the batches smaller, and put a checkpoint around the body of
-# the ``scan``: the analysis says beforehand how much you gain by each.
+# If a GPU runs out of memory (we haven't tried this advice on one), first see whether another
+# process uses it, because each process of JAX reserves three quarters of its memory by default.
+# JAX's `page on GPU memory <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__ has the settings
+# for that. Then donate what a step replaces, make the batches smaller, and put a checkpoint around
+# the body of the ``scan``: the analysis says beforehand how much you gain by each.
 #
 # Takeaway
 # --------
@@ -370,7 +376,7 @@ fit_plain, fit_thrifty = largest[EVERYTHING], largest[INPUTS]
 more_mb = {
     "an unknown amount"
     if process is None
-    else f"{(process - planned) / 1e6:.0f} MB"
+    else f"about {(process - planned) / 1e6:.0f} MB"
     for planned, process in seen.values()
 }
 same = " in each" if len(more_mb) == 1 else ""

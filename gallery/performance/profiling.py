@@ -40,14 +40,15 @@ for _ in range(3):
 
 
 # %%
-# Which part do you think takes longest: the distances, the limit (a median of ten thousand numbers),
-# or the loss?
+# Which part do you think takes longest: the distances, the limit (a median of ten thousand
+# numbers), or the loss?
 #
 # A profile says what ran
 # -----------------------
 # Inside :func:`jax.profiler.trace`, JAX notes what each thread does, and writes it to a file.
-# :class:`jax.profiler.TraceAnnotation` adds a note of your own. Wait for the results before the
-# block ends, or the profile may end before the work does:
+# :class:`jax.profiler.TraceAnnotation` adds a note of your own. Call the function once before the
+# block, or you profile the compiler. Wait for the results before the block ends, or the profile may
+# end before the work does:
 def record(step, folder):
     """Write a profile of ten steps into a folder."""
     with jax.profiler.trace(folder):
@@ -61,10 +62,12 @@ def record(step, folder):
 # in one. (How much time? :doc:`An experiment traces a single step </results/experiments/faults>`.)
 #
 # You would usually look at such a trace in `XProf or in Perfetto
-# <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. But Python
-# can read its ``*.xplane.pb`` file as well, with ``ProfileData``. On a CPU, each *line* of the data
-# is a thread. An event that is an operation of a compiled program has a name in ``hlo_op``, and the
-# other events are calls of Python functions, waiting, and our notes:
+# <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. (Install
+# ``xprof`` and run ``xprof --port 8791 FOLDER``, or pass ``create_perfetto_trace=True`` to
+# ``trace``, and open the file on `Perfetto's site <https://ui.perfetto.dev>`__.) But Python can
+# read the ``*.xplane.pb`` file as well, with ``ProfileData``. On a CPU, each *line* of the data is
+# a thread. An event that is an operation of a compiled program has a name in ``hlo_op``. The other
+# events are calls of Python functions, steps of XLA's runtime, waiting, and our notes:
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -90,19 +93,18 @@ once = profile(step)
 print(len(once), "operations, such as", once[0])
 
 # %%
-# If several threads work on one large operation, the profile doesn't show which. On a GPU, the
-# device has lines of its own. We haven't run this page on one: operations that XLA submits
-# together, as a *command buffer*, `may be missing <https://github.com/openxla/xprof/issues/3070>`__
-# there.
+# If several threads work on one large operation, the profile doesn't show which. (On a GPU, where
+# we haven't run this page, the device has lines of its own, and operations that XLA submits
+# together, as a *command buffer*, `may be missing
+# <https://github.com/openxla/xprof/issues/3070>`__.)
 #
 # Names lead back to the code
 # ---------------------------
 # The compiler gives each operation a name of its own, which doesn't tell you what it is for. (The
 # program also keeps functions and lines, but a line may become many operations.) A
-# ``TraceAnnotation`` inside ``step`` wouldn't help, because Python enters and leaves it while JAX
-# traces. But the names of :func:`jax.named_scope` become part of the program, and survive its
-# compilation. These operations bear the name of the limit. (Operations that the compiler adds on
-# its own bear none, so they will be counted as *other*.)
+# ``TraceAnnotation`` inside ``step`` wouldn't help, because it is Python code: it runs once, during
+# tracing, and not when the program runs. But the names of :func:`jax.named_scope` become part of
+# the program, and survive its compilation. These operations bear the name of the limit:
 import re
 
 
@@ -122,8 +124,9 @@ for operation, source in sources(step).items():
 # because JAX makes it by `transposing
 # <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ the forward pass's linear
 # part. (The limit has none, because of its ``stop_gradient``.) A fusion merges several operations,
-# and keeps the name of one of them. By these names, we can sort the profile into the parts of
-# ``stress`` and ``step``:
+# and keeps the name of one of them. Operations that the compiler adds on its own bear no name, and
+# count as *other*, even if they belong to a part: here, some of the median's test for NaN does. By
+# these names, we can sort the profile into the parts of ``stress`` and ``step``:
 PARTS = ("distances", "limit", "loss", "update", "other")
 
 
@@ -139,8 +142,8 @@ def timeline(step):
 
 
 # %%
-# The limit should be a typical error. The mean is one, too. Is it cheaper than the median? And how
-# far do such numbers scatter? To see that, profile the step with the median twice:
+# The mean is also a typical error. Would it be cheaper? To see how far durations scatter by
+# themselves, we profile the step with the median twice:
 timelines = {
     "median": timeline(step),
     "median again": timeline(step),
@@ -185,15 +188,29 @@ share = f"{of_median[slowest] / sum(of_median.values()):.0%}"
 
 # %%
 # The first two columns are profiles of the same step, and a part of it differs by up to
-# :measured:`noise`. Believe no smaller difference between the median and the mean.
+# :measured:`noise`. Differences of this size mean nothing, and somewhat larger ones may still be
+# chance. By this measure, :measured:`outcome`.
 #
-# By this rule, :measured:`outcome`, and a median :measured:`compared`. To find the middle of an array, :func:`jax.numpy.median` sorts it, which is
-# the ``sort`` among the operations of ``limit``. A sort looks at each number many times, while
-# roots, losses or a mean need a single look.
+# The median took :measured:`median_took`, and the mean :measured:`mean_took`. To find the middle of
+# an array, :func:`jax.numpy.median` sorts it, which is the ``sort`` among the operations of
+# ``limit``. A sort passes over the numbers many times, and the other parts only a few times.
 #
-# The figure shows when each operation ran. In a gap between the bars, one step has ended and the next
-# hasn't begun: Python notices the result and makes the next call, and the profiler does its own
-# work:
+# Does the step gain what its profile promises? Ask the clock, without a profiler (a first look, the
+# medians of fifty calls in one process):
+import timeit
+
+for limit, moves in ("median", step), ("mean", jax.jit(placement.step)):
+    call = partial(moves, start, table)
+    call()  # compiles
+    seconds = timeit.repeat(
+        lambda call=call: jax.block_until_ready(call()), number=1, repeat=50
+    )
+    print(f"limit by {limit:6}: {1e3 * np.median(seconds):.2f} ms for a step")
+
+# %%
+# The figure shows when each operation ran. In a gap between the bars, one step has ended and the
+# next hasn't begun: Python notices the result and makes the next call, and the profiler does its
+# own work:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -225,8 +242,8 @@ _ = figure.legend(loc="outside lower center", ncols=3)
 #     with jax.explain_cache_misses(True):
 #         step(positions, table)
 #
-# If nothing is printed, JAX didn't trace again. (It may still have compiled, for example for another
-# device. ``jax.log_compiles`` logs that.) Which of these calls have to be traced?
+# If nothing is printed, JAX didn't trace again. (It may still have compiled, for example for
+# another device. ``jax.log_compiles`` logs that.) Which of these calls have to be traced?
 multiply = jax.jit(lambda x, factor: x * factor)
 x, longer = jnp.ones(3), jnp.ones(4)
 mesh = jax.make_mesh((1,), ("devices",))
@@ -244,8 +261,7 @@ calls = {
 }
 
 # %%
-# To show the messages on this page, below the name of each call and without the lines that name
-# places in the code, a handler of our own prints them. (You don't need one.)
+# On this page, we print each message below the name of its call, without the places in the code:
 import logging
 
 
@@ -257,17 +273,14 @@ def show(record):
             print("  ", line.partition("https")[0])
 
 
-handler = logging.Handler()
-handler.emit = show
-
 # %%
-logger = logging.getLogger("jax")
-usual, logger.handlers = logger.handlers, [handler]
-logger.propagate = False
+logger, handler = logging.getLogger("jax"), logging.Handler()
+handler.emit = show
+logger.addHandler(handler)
 with jax.explain_cache_misses(True):
     for name in (*calls, "jit of a lambda"):
         calls[name]()
-logger.handlers, logger.propagate = usual, True
+logger.removeHandler(handler)
 
 # %%
 # Compare the list with your guesses:
@@ -296,12 +309,9 @@ outcome = "no part of the step with the median clearly took longest"
 shares = "no part clearly took the most of the time"
 if is_clear:
     outcome = f"the part called {slowest} took longest with the median"
-    shares = f"the part called {slowest} took {share} of the time"
-median_ms, again_ms, mean_ms = took_ms["limit"]
-more_ms = min(median_ms, again_ms) - mean_ms
-compared = "costs more than a mean" if more_ms > 0 else "costs less"
-if abs(more_ms) <= noise_ms:
-    compared = "can't be told from a mean"
+    name = "median" if slowest == "limit" else f"part called {slowest}"
+    shares = f"the {name} took {share} of the time"
+median_took, _, mean_took = (f"{ms:.3f} ms" for ms in took_ms["limit"])
 
 # %%
 # To find what is slow, record a profile, and name the parts of your code with
