@@ -200,13 +200,11 @@ results = experiments.CHECKPOINTS.run(budget_s=0.05)
 results
 
 # %%
-from jaxcap.report import findings
-
 least, most = (
     f"{results.only(name).temporary_bytes / 1e6:.3g} MB"
     for name in (INPUTS, EVERYTHING)
 )
-price = findings.verdict(results.speedup(INPUTS, over=EVERYTHING))
+price = results.speedup(INPUTS, over=EVERYTHING).verdict_in_words
 trade_off = f"{INPUTS.capitalize()}: {least} instead of {most}, {price}"
 
 # %%

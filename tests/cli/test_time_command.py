@@ -57,9 +57,7 @@ def test_two_functions_are_compared_and_saved() -> None:
     results = ResultSet.load("times.json")
     assert results.variants == (over, function)
     assert not any(result.parameters for result in results)
-    assert (
-        sentence.startswith((f"“{function}”", "Undecided")) or "equally fast" in sentence
-    )
+    assert sentence.startswith((f"“{function}”", "Undecided")) or "equally fast" in sentence
 
 
 def test_a_function_without_arguments_is_timed_alone() -> None:

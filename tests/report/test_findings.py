@@ -128,7 +128,9 @@ def test_extremes_name_the_best_and_the_worst() -> None:
     assert said.endswith("than NumPy; a undecided")
     said = findings.extremes("NumPy", {"a": EQUAL, "c": SLOWER})
     assert said.replace("3.00", "3.0") == "c is 3.0 times slower than NumPy; a about as fast"
-    assert findings.extremes("NumPy", {"a": UNSURE, "b": EQUAL}) == "No certain difference from NumPy"
+    assert (
+        findings.extremes("NumPy", {"a": UNSURE, "b": EQUAL}) == "No certain difference from NumPy"
+    )
     assert findings.extremes("NumPy", {"a": FASTER}).startswith("a is 3.0")
 
 

@@ -71,7 +71,9 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
     elif most.verdict == "undecided":
         decided = next(pair for pair in reversed(ordered) if pair[1].verdict != "undecided")
         where = f"at {place(x, decided[0])}"
-        text = f"Undecided {at_last} ({most.range}); {_with_factor(variant, over, decided[1])} {where}"
+        text = (
+            f"Undecided {at_last} ({most.range}); {_with_factor(variant, over, decided[1])} {where}"
+        )
     elif (start := ordered[others[-1] + 1][0]) < last:
         text = (
             f"From {place(x, start)} on, {variant} is {most.verdict} than {over}: "
@@ -89,7 +91,7 @@ def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
         not_at = "not at" if is_certain else "not certainly at"
         text = f"{_with_factor(variant, over, most)} {at_last}, but {not_at} {where}"
     else:
-        text = f"{_with_factor(variant, over, least)} {at_first}, but {verdict(most)} {at_last}"
+        text = f"{_with_factor(variant, over, least)} {at_first}, but {most.verdict_in_words} {at_last}"
     return " ".join(filter(None, (text, _caveat([least, most]))))
 
 
@@ -128,10 +130,12 @@ def extremes(over: str, speedups: Mapping[str, Speedup], *, at: str = "") -> str
         (worst, low), (best, high) = (best, high), (worst, low)
     if low.verdict == "undecided":
         other = (
-            f"{worst} about as fast" if verdict(low) == "about as fast" else f"{worst} undecided"
+            f"{worst} about as fast"
+            if low.verdict_in_words == "about as fast"
+            else f"{worst} undecided"
         )
     else:
-        other = f"{worst} {verdict(low)}"
+        other = f"{worst} {low.verdict_in_words}"
     where = f"{at[0].upper()}{at[1:]}, " if at else ""
     return f"{where}{_with_factor(best, over, high)}; {other} {caveat}".rstrip()
 
@@ -153,13 +157,8 @@ def pay_off(variant: str, over: str, speedup: Speedup, calls: Estimate | None) -
     if calls is not None:
         return f"{variant} pays off after {calls.words} calls {caveat}".rstrip()
     if speedup.verdict == "slower":
-        return f"{variant} never pays off: it is {verdict(speedup)} than {over} {caveat}".rstrip()
+        return f"{variant} never pays off: it is {speedup.verdict_in_words} than {over} {caveat}".rstrip()
     return f"Whether {variant} ever pays off is not certain {caveat}".rstrip()
-
-
-def verdict(speedup: Speedup) -> str:
-    """Say how much faster or slower, beside the name of what that is."""
-    return speedup.verdict_in_words
 
 
 def spread(estimates: Mapping[str, Estimate]) -> str:
@@ -340,11 +339,11 @@ def _in_a_sentence(name: str) -> str:
 
 
 def _with_factor(variant: str, over: str, speedup: Speedup) -> str:
-    return f"{variant} is {verdict(speedup)} than {over}"
+    return f"{variant} is {speedup.verdict_in_words} than {over}"
 
 
 def _factor(speedup: Speedup) -> str:
-    return verdict(speedup).removesuffix(" faster").removesuffix(" slower")
+    return speedup.verdict_in_words.removesuffix(" faster").removesuffix(" slower")
 
 
 def _caveat(estimates: Iterable[Estimate]) -> str:

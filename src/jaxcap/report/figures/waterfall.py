@@ -56,7 +56,7 @@ def waterfall(
     rows = [(names or {}).get(variant, variant) for variant in path]
     times = [results.only(variant).time for variant in path]
     speedups = [results.speedup(variant, over=before) for before, variant in pairwise(path)]
-    verdicts = ["", *(f"\n{findings.verdict(speedup)}" for speedup in speedups)]
+    verdicts = ["", *(f"\n{speedup.verdict_in_words}" for speedup in speedups)]
     texts = [f"{time.short}{verdict}" for time, verdict in zip(times, verdicts, strict=True)]
     figure, axes = plt.subplots(figsize=(6.0, 1.6 + 0.6 * len(path)))
     _draw_bars(axes, times, ["undecided", *(speedup.verdict for speedup in speedups)])
