@@ -101,14 +101,14 @@ figures.headline(plt.gcf(), finding)
 # The :measured:`wrong` longest gradients include those of :measured:`labels_found`, so a long
 # gradient is a good place to look for one. These clouds hardly overlap, which makes the search
 # easy. If you move their centres to plus and minus one, they do, and a few right labels come up
-# among the longest, because their points lie in the wrong cloud. Points that lie far out near the
-# border can pull hard, too, because their score is unsure and their features are large.
+# among the longest, because their points lie in the wrong cloud. So may a point with a right label
+# that lies near the border but far from both clouds.
 #
 # Limit how hard an example can pull
 # ----------------------------------
 # To keep one label from dragging the weights along, *clip* its gradient: shorten it if it is longer
-# than a limit. What optimisers call gradient clipping does that to the mean of the batch. Here we
-# clip every gradient, so we write ``clip`` for one and let ``vmap`` do the rest:
+# than a limit. Optimisers usually clip the mean gradient of the batch. Here we clip every gradient,
+# so we write ``clip`` for one and let ``vmap`` do the rest:
 from jaxcap.kernels import batching
 from jaxcap.report.source import Source
 
@@ -128,8 +128,7 @@ print(f"{wrong / n:.2f} of the labels are wrong")
 # %%
 # After clipping, the wrong labels have hardly more than the share that they'd have if every label
 # pulled equally hard. To train with clipping, clip in every step, and step against the mean of the
-# clipped gradients. Does that bring the weights closer to those that you would get from the right
-# labels?
+# clipped gradients. Does that bring the weights closer to those from the right labels?
 @jax.jit
 def clipped_step(weights, points, labels):
     gradients = each_gradient(weights, points, labels)
@@ -146,10 +145,11 @@ print("wrong labels, clipped", with_clipping)
 print("right labels         ", without_mistakes)
 
 # %%
-# Wrong labels make the model less sure than it should be: they shrink the weights of both features.
-# With clipping, these come out much closer to those of the right labels. `Training with
-# differential privacy <https://arxiv.org/abs/1607.00133>`__ clips in the same way, and then adds
-# noise.
+# The wrong labels shrink the weights of both features. With clipping, the weights after these steps
+# are closer to those from the right labels. (Don't read more into it: the right labels can be
+# separated without an error, so their weights go on growing for as long as you train.) `Training
+# with differential privacy <https://arxiv.org/abs/1607.00133>`__ clips in the same way, and then
+# adds noise.
 #
 # What do separate gradients cost?
 # --------------------------------
@@ -158,7 +158,8 @@ print("right labels         ", without_mistakes)
 # gradient, ``jit(vmap(grad))``, and a formula derived by hand. The loop gets examples that are
 # already split and leaves its gradients in a list, so it is spared the work of taking the batch
 # apart and putting the result together. The formula is short: the derivative of the loss with
-# respect to the score is ``sigmoid(score) - label``, and times the features, that is the gradient:
+# respect to the score is ``sigmoid(score) - label``. Multiply it by the features, and you have the
+# gradient:
 Source(batching.logistic_gradients)
 
 # %%

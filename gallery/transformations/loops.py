@@ -144,8 +144,8 @@ for steps in (10, 100):
 
 # %%
 # The unrolled program has all operations again for each step, while the scan is one operation,
-# whatever its length. The first call has to trace, lower and compile every one of them, so an
-# unrolled loop should take longer to compile, the more steps it has. To see how much longer, fresh
+# whatever its length. The first call traces, lowers and compiles every operation, so the more steps
+# you unroll, the longer it should take. To see how much longer, fresh
 # processes let two pendulums swing in all five loops, each with nothing compiled before:
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
@@ -240,11 +240,12 @@ for name in (PYTHON, SCAN):
 
 
 # %%
-# The count grows by eight for each unrolled step, because XLA counts the two sines separately. We
-# also tried three hundred steps on a CPU with the hand-over turned off, and there the unrolled
-# program took little more time than the scan. So a large difference above is mostly the price of
-# the other thread, and says little about loops. Such prices can change with each release of JAX:
-# :doc:`/releases/topics/loops` shows how scans and other loops fared from one to the next.
+# Each unrolled step adds eight: two products, a difference and a sum, for two pendulums. XLA counts
+# sines apart from flops. We also tried three hundred steps on a CPU with the hand-over turned off,
+# and there the unrolled program took little more time than the scan. So a large difference above is
+# mostly the price of the other thread, and says little about loops. Such prices can change with
+# each release of JAX: :doc:`/releases/topics/loops` shows how scans and other loops fared from one
+# to the next.
 #
 # Going backwards needs a known number of steps
 # ---------------------------------------------
@@ -324,9 +325,9 @@ first_gradient, first_gradient_scan = (
 # With Python's loop, the gradient of a hundred steps was
 # :measured:`unrolled_gradient than with a scan`. On a CPU, that again includes a change of thread,
 # because the unrolled gradient has more than a thousand flops. (With the hand-over off, it took a
-# little less time than the scan's.) But look at the first calls: the unrolled gradient's took
-# :measured:`first_gradient`, and that of the scan's gradient :measured:`first_gradient_scan`. Watch
-# what becomes of the compiler's part of that with two and three times as many steps:
+# little less time than the scan's.) But look at the first calls: :measured:`first_gradient` for the
+# unrolled gradient, and :measured:`first_gradient_scan` for the scan's. How does the compiler's
+# share grow with two and three times as many steps?
 import time
 
 compiled_after = {}
@@ -356,15 +357,14 @@ unrolled, some_unrolled = (
 # %%
 # Start with ``scan``, which compiles its body once, can be differentiated and collects results.
 # Take ``while_loop`` if the number of steps depends on the values and you don't need
-# :func:`jax.grad`, which can't go through it. If you do, scan up to a largest number of steps. A
-# Python loop suits a handful of steps that differ.
+# :func:`jax.grad`, which can't go through it. If you need a gradient as well, scan up to the largest
+# number of steps that you allow. A Python loop suits a handful of steps that differ.
 #
 # Measure before you unroll. The first call of a hundred steps took :measured:`first_python` with
 # Python's loop and :measured:`first_scan` with a scan. In later calls, a hundred unrolled steps
 # were :measured:`unrolled than the scan`, and :measured:`longest` unrolled steps were
 # :measured:`unrolled_at_most than the scan`. A large difference on a CPU is mostly the price of
-# handing a larger program to another thread, so keep what you unroll small enough to run inside the
-# call.
+# handing a larger program to another thread.
 #
 # Next: what becomes of loops and branches
 # :doc:`when a batch goes through them at once </tutorials/transformations/mapped_loops>`.

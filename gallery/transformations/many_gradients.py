@@ -40,9 +40,9 @@ by_func = torch.func.vmap(torch.func.grad(wave_torch))
 # %%
 # Three ways in JAX, which differ in where jit stands
 # ---------------------------------------------------
-# In JAX, ``jax.vmap(jax.grad(wave))`` computes the slopes at all points, and :func:`jax.jit` can
-# stand in three places: nowhere, inside ``vmap``, or around everything. To see what each of them
-# leaves for Python to do, let the function print something, and make three calls:
+# In JAX, ``jax.vmap(jax.grad(wave))`` computes the slopes at all points. We compare it without
+# :func:`jax.jit`, with ``jit`` inside ``vmap``, and with ``jit`` around everything. To see what each
+# of them leaves for Python to do, let the function print something, and make three calls:
 import jax
 import numpy as np
 
@@ -99,7 +99,7 @@ _ = figures.bars(
 )
 
 # %%
-# A thousand points is almost no work, so most of each time is overhead, and the loop pays it a
+# A thousand points are almost no work, so most of each time is overhead, and the loop pays it a
 # thousand times. ``torch.func`` runs the Python function again in every call, as JAX does without
 # ``jit``. Even JAX's one compiled call is large enough to be :doc:`handed to another thread
 # </tutorials/performance/dispatch_overhead>` on a CPU, which costs time.
@@ -136,7 +136,7 @@ larger = (
 )
 
 # %%
-# The first row is the headline. It is about the product of the two rows below it: what PyTorch
+# The first row is the headline. It is roughly the product of the two rows below it: what PyTorch
 # gains by dropping its loop, times what JAX gains on top. (Each ratio is a median over rounds of
 # its own, so the product isn't exact.) Most of the headline is :measured:`larger`.
 from jaxcap.report.claims import BEST, claim, speedup_of
@@ -160,7 +160,7 @@ jax_is_faster
 # uncompiled, and no first calls. For larger arrays, also say how many threads each library may use.
 # A thousand points are too few to share.
 #
-# Within JAX, did it matter whether ``vmap`` runs in Python in every call?
+# Back to JAX alone: does it matter where ``jit`` stands?
 jit_belongs_outside = claim(
     "a thousand gradients come faster with jit around vmap than inside",
     results,
@@ -188,8 +188,8 @@ first_jax, first_torch = (
 # :measured:`fair than PyTorch's backward pass of the sum`. Even that pair leaves out
 # ``torch.compile``, which may well change the verdict.
 #
-# In JAX, write ``jit(vmap(grad(f)))``, so that ``vmap`` doesn't run in Python in every call. That
-# was :measured:`inner_jit than jit inside vmap`.
+# In JAX, write ``jit(vmap(grad(f)))``, so that ``vmap`` doesn't run in Python in every call. On this
+# page, a call was then :measured:`inner_jit than with jit inside vmap`.
 #
 # Next: :doc:`what a loop costs </tutorials/transformations/loops>`, for steps that build on one
 # another.

@@ -58,8 +58,8 @@ batched(weights, features, labels)
 
 # %%
 # You might suspect a loop in there, but there is none. ``vmap`` runs the function once, with
-# stand-ins for its arguments, and replaces each operation according to a rule that says what
-# becomes of it when an argument gets one more axis. For the product of two vectors, the rule gives
+# stand-ins for its arguments, and replaces each operation by a version for arguments with one more
+# axis. Each operation has a rule for that. For the product of two vectors, the rule gives
 # the product of a matrix and a vector, as in the version by hand, with the factors in their old
 # order:
 score = jax.vmap(jnp.dot, in_axes=(None, 0))
@@ -94,8 +94,8 @@ jax.vmap(loss, in_axes=(None, 1, 0))(weights, columns, labels)
 # over the batch, and :func:`jax.lax.psum` a sum, in the same way as :doc:`over devices
 # </tutorials/applications/messages>`.
 #
-# A wrong axis fails only if lengths disagree
-# -------------------------------------------
+# A wrong axis may raise no error
+# -------------------------------
 # If you leave ``in_axes`` out, every argument is mapped along axis 0. Here that includes the
 # weights, whose axis has another length:
 from textwrap import fill
@@ -118,12 +118,13 @@ print(
 print(jax.vmap(jnp.sum, in_axes=1)(features).shape)
 
 # %%
-# All three run, because no two mapped axes disagree. They should have returned a number for each
-# example, so shapes of ``(4,)``, ``(8,)`` and ``(8,)``. Two habits catch such mistakes. Try each
-# new ``vmap`` on a batch whose size differs from all other lengths: a wrong axis then conflicts
-# with the other mapped arguments. (With four examples of four features, you could map the wrong
-# axis of the features, and even the shape would be right.) And look at the shape of the result,
-# which tells when only one argument is mapped, or one is ``None`` that shouldn't be.
+# All three run, because the mapped axes agree and what is left fits the operations: ``jnp.dot``
+# accepts a number and a vector, too. They should have returned a number for each example, so shapes
+# of ``(4,)``, ``(8,)`` and ``(8,)``. Two habits catch such mistakes. Try each new ``vmap`` on a
+# batch whose size differs from all other lengths: a wrong axis then conflicts with the other mapped
+# arguments. (With four examples of four features, you could map the wrong axis of the features, and
+# even the shape would be right.) And look at the shape of the result: it shows mistakes that a
+# batch of odd size can't, such as a forgotten axis.
 #
 # Mapped twice, a distance becomes a table
 # ----------------------------------------
@@ -165,8 +166,8 @@ def in_pieces(places):
 
 
 # %%
-# With a ``batch_size``, :func:`jax.lax.map` cuts the batch into pieces, and maps one piece after
-# the other. How much memory for temporary arrays does XLA plan for two thousand places?
+# With a ``batch_size``, :func:`jax.lax.map` cuts the batch into pieces, and runs ``vmap`` on one
+# piece after another. How much memory for temporary arrays does XLA plan for two thousand places?
 places = jnp.asarray(rng.standard_normal(2000, dtype=np.float32))
 at_once = jax.vmap(typical_distance, in_axes=(0, None))
 programs = {
@@ -233,23 +234,24 @@ vmap_pays
 
 # %%
 # With a thousand examples, the compiled loop was :measured:`to_compiled than the Python loop`, and
-# the only difference between these loops is the number of calls. ``vmap`` was
+# the main difference between these loops is the number of calls. (The compiled loop also takes the
+# batch apart and puts the results together, which the Python loop is spared.) ``vmap`` was
 # :measured:`to_batched than the compiled loop`, and :measured:`against_hand than batching by hand`.
 # So :measured:`matters_more` matters more for a batch of this size. (Each ratio is the median of
 # ratios within rounds, so don't expect their product to be exact.) When somebody tells you how much
 # ``vmap`` gains, ask what it was compared with.
 #
 # And ask for the size of the batch. With a hundred examples, ``vmap`` was
-# :measured:`to_batched_hundred than the compiled loop`. A hundred examples took ``vmap``
+# :measured:`to_batched_hundred than the compiled loop`. For ``vmap``, a hundred examples took
 # :measured:`grows_to_hundred` as one, and a thousand :measured:`grows_to_thousand` as a hundred.
 #
-# On a CPU, most of the first of these steps is a change of thread. XLA runs a program inside the
-# call if it counts fewer than a thousand floating-point operations in it, and otherwise :doc:`hands
-# it to another thread </tutorials/transformations/asynchronous_dispatch>`, which has to be woken.
-# ``vmap`` passes that border with eight examples. The compiled loop never does, because XLA counts
-# its body once, so any comparison of the two includes the price of the other thread. When we turned
-# the hand-over off on a CPU, a hundred examples took ``vmap`` about as long as one, and less time
-# than they took the compiled loop.
+# On a CPU, most of the jump from one example to a hundred is a change of thread. XLA runs a program
+# inside the call if it counts fewer than a thousand floating-point operations in it, and otherwise
+# :doc:`hands it to another thread </tutorials/transformations/asynchronous_dispatch>`, which has to
+# be woken. ``vmap`` passes that border with eight examples. The compiled loop never does, because
+# XLA counts its body once. So from eight examples on, a comparison of the two includes the price of
+# the other thread. When we turned the hand-over off on a CPU, ``vmap`` handled a hundred examples
+# in about the time of one, and in less time than the compiled loop.
 #
 # Takeaway
 # --------
