@@ -3,7 +3,8 @@ Why isn't the best fit the truth?
 =================================
 
 Give an optimiser ten thousand readings of a sensor, and it finds the parameters with the least
-error. They aren't the sensor's own, and ten million readings wouldn't change that. The optimiser
+error. Those aren't the sensor's true parameters, and ten million readings wouldn't bring them
+closer. The optimiser
 and the data are fine, but we asked for something other than the truth. This page shows where the
 fit ends up and why, and what an estimator has to know to do better. It needs no JAX, so skip it if
 you came for JAX alone: an optimiser of any library answers the question that you ask.
@@ -31,7 +32,8 @@ for label, parameters in ("optimum", exact), ("truth", TRUE):
     print(f"{label}: {rmse(parameters, reference, reading):.5f}", parameters)
 
 # %%
-# The truth has the larger error, as it must, because nothing has a smaller error than the optimum.
+# The truth has the larger error, as it must, because no slope and offset have a smaller one than the
+# optimum.
 # So neither a better optimiser nor a longer search would have found the truth. To see how the two
 # differ, subtract the true law from the readings, and from the fit:
 line = np.array([calibration.LOWEST, calibration.HIGHEST])
@@ -130,9 +132,8 @@ _ = plt.legend()
 # %%
 # Each estimator has a cloud of a hundred points. The width of a cloud is due to chance, and more
 # readings would narrow it. By least squares, the slopes miss the truth by :measured:`bias` on
-# average, and scatter by only :measured:`deviation`: least squares is biased. More readings won't
-# help, because its limit above misses the truth, too. Deming's slope is nearer to the truth for
-# :measured:`nearer_of` sensors.
+# average, and scatter by only :measured:`deviation`: least squares is biased. Deming's slope is
+# nearer to the truth for :measured:`nearer_of` sensors.
 #
 # Which of the two is right?
 # --------------------------
@@ -159,8 +160,8 @@ for place, ends in {"inside": (low, high), "above": (high, 2 * high)}.items():
 # %%
 # Inside the range, least squares has the smaller error, because that is what it minimises. It pulls
 # every reading towards the middle of the calibration range. Readings from above that range come out
-# too low, as their mean error shows. Deming's fit corrects them without that bias. A single reading
-# gains almost nothing, because its noise is so much larger, but an average of many gains a lot.
+# too low, as their mean error shows. Deming's fit corrects them without that bias. For one reading,
+# the bias drowns in noise. Average many, and the bias is what remains.
 #
 # Takeaway
 # --------
@@ -178,8 +179,8 @@ nearer_of = f"{nearer} of {SENSORS}"
 # data. Here, its slope was off by :measured:`bias` on average, and scattered by
 # :measured:`deviation` from sensor to sensor. More readings would reduce the scatter, and leave the
 # bias as it is. What helps is knowledge: Deming's estimator, which knows how the noise is divided
-# between the two sensors, came nearer to the true slope for :measured:`nearer_of` sensors. To
-# correct more readings like these, keep least squares.
+# between the two sensors, came nearer to the true slope for :measured:`nearer_of` sensors. If you
+# only want to correct readings from the calibrated range, least squares is still the better choice.
 #
 # Next: a model with millions of parameters instead of two, :doc:`trained in JAX and in PyTorch
 # </tutorials/applications/mnist>`.

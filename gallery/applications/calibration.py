@@ -103,7 +103,7 @@ jit_pays
 # %%
 # Of the sizes that we tried, compiling clearly saves time at :measured:`break_even`. How close was
 # your guess? On short data, most of JAX's time on a CPU goes into handing the work to another
-# thread, and little into the arithmetic. (With a few dozen readings, the program would be small
+# thread, and little into the arithmetic. (With a hundred readings, the program would be small
 # enough to :doc:`run inside the call </tutorials/performance/dispatch_overhead>`.)
 #
 # One method, three optimisers
@@ -188,9 +188,10 @@ Table("One calibration, from the same start", headers, rows)
 # more evaluation of the error for each parameter, and SciPy counts these. Where JAX computes the
 # gradient, it comes along with the error, and isn't in this column, though it isn't free.
 #
-# Then compare what each optimiser *reports* with what it *found*. A failure needn't mean a bad fit:
-# :doc:`the next page </tutorials/applications/convergence>` shows how JAX's search comes to report
-# one at the optimum. Here we ask only what was found.
+# Then compare what each optimiser *reports* with what it *found*. A failure needn't mean a bad fit,
+# because rounding can keep a search from seeing that it has arrived. :doc:`The next page
+# </tutorials/applications/convergence>` follows such a failure of JAX's search. Here we ask only
+# what was found.
 #
 # Three ways down the valley
 # --------------------------
@@ -231,8 +232,8 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# The numbers on the contours are errors. Nested circles mean that the optimisers took the same
-# step.
+# The numbers on the contours are errors. Nested circles mean that the optimisers reached the same
+# point.
 #
 # How near do they come?
 # ----------------------
@@ -246,7 +247,7 @@ worst_in_32 = list(OPTIMISERS)[off.argmax()]
 
 # %%
 # In 64 bits, a search stops when the gradient is small enough, and the first number says how near
-# to the optimum that is. The second belongs to the row called :measured:`worst_in_32`. Differences
+# to the optimum that is. In 32 bits, the worst is “:measured:`worst_in_32`”. Differences
 # aim beside the optimum, because :math:`(f(x + h) - f(x)) / h` is roughly the slope at :math:`x +
 # h/2`, and in 32 bits :math:`h` has to be larger, or rounding would swallow the difference. That
 # error in the gradient is small. But along the floor of a narrow valley the gradient is small too,

@@ -31,9 +31,9 @@ exact = calibration.least_squares(reference, reading)
 print("slope and offset of least error:", exact)
 
 # %%
-# Of the three optimisers that look for this answer step by step, we take two. SciPy's estimates the
-# gradient: it takes a small step to the side in each parameter, and sees how much the error
-# changes. JAX's computes the gradient with :func:`jax.grad`, and we compile the whole search:
+# Of the three optimisers that look for this answer step by step, we mostly need two. SciPy's
+# estimates the gradient: it takes a small step to the side in each parameter, and sees how much the
+# error changes. JAX's computes the gradient with :func:`jax.grad`, and we compile the whole search:
 START = np.array([1.0, 0.0])
 fit_inside_jax = jax.jit(calibration.fit_by_jax)
 
@@ -79,9 +79,8 @@ for dtype in ("float64", "float32"):
         many_fits[dtype] = jax.device_get(fit_all(*data, START, limits))
 
 # %%
-# Call it the *distance* of a fit how far it is from the closed form, in slope or in offset,
-# whichever is larger. Now take the successes and the failures separately. In each group, what
-# distance has the worst fit?
+# Call the larger of a fit's two errors, in slope and in offset, its *distance* from the closed form.
+# How far off is the worst success, and the worst failure?
 rows = []
 for dtype, found in many_fits.items():
     distance = abs(found.x - many_exact).max(axis=1)
@@ -105,10 +104,11 @@ print(
 )
 
 # %%
-# That is a small share, so all hundred are good enough, whatever they reported. Why does a search
-# that arrives report failure? At each step, BFGS searches along a direction for a point where the
-# error has fallen enough and the slope has flattened enough, and reports failure if it finds none.
-# In 32 bits, it is the fall that rounding can hide.
+# That is far below the spread between sensors, so all hundred fits are good enough for most
+# purposes, whatever they reported. Why does a search that arrives report failure? At each step,
+# BFGS searches along a direction for a point where the error has fallen enough and the slope has
+# flattened enough, and reports failure if it finds none. In 32 bits, it is the fall that rounding
+# can hide.
 #
 # Let us follow the first sensor whose search failed (or sensor 0, if none did). When its search
 # finds no such point, JAX takes the full step and stops, so we can walk along that last step and
@@ -180,11 +180,12 @@ print("statuses of the hundred searches in 32 bits:", statuses)
 
 # %%
 # `A known fault <https://github.com/jax-ml/jax/issues/16236>`__ in its line search can make JAX
-# give up here, although there is a way down: SciPy finds it from the same start. JAX's report
-# doesn't tell such a failure from a harmless one. A status of 3 stands for both, and means that the
-# search along a direction found no point. (A success has the status 0.) What tells the two apart is
-# the gradient where the search ended, which would be zero at an optimum. Compute it afresh, because
-# the result's own ``jac`` needn't belong to the last point after a failure.
+# give up here, although there is a way down: SciPy finds it from the same start, with JAX's
+# gradient. JAX's report doesn't tell such a failure from a harmless one. A status of 3 stands for
+# both, and means that the search along a direction found no point. (A success has the status 0.)
+# What tells the two apart is the gradient where the search ended, which would be zero at an
+# optimum. Compute it afresh, because the result's own ``jac`` needn't belong to the last point
+# after a failure.
 #
 # How small should the gradient be? That depends on the units. So turn it into a distance: divided
 # by the curvature (a matrix here, the Hessian), it estimates how far each parameter is from its

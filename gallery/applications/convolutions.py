@@ -2,9 +2,8 @@
 What makes a convolution slow?
 ==============================
 
-:doc:`The page before </tutorials/applications/training_speed>` exchanged the convolutions of a
-network for others with the same result, and timed whole training steps. Here we look inside a step
-to see which layers take the time. On a CPU, the gradients of convolutions can take a lot of it, and
+:doc:`The page before </tutorials/applications/training_speed>` replaced the convolutions of a
+network by equivalent ones, and timed whole training steps. Here we look inside a step to see which layers take the time. On a CPU, the gradients of convolutions can take a lot of it, and
 far more in a compiled loop. We'll find out why, and try two remedies: to write the convolution as a
 product of matrices, and to transpose arrays by hand.
 """
@@ -89,7 +88,7 @@ by_convolutions = f"{saved_ms['conv1'] + saved_ms['conv2']:.1f} ms"
 #
 # Of the :measured:`between_sums` between the sums of XLA and of patches, the layer with the pool
 # accounts for :measured:`by_pool`, and the two convolutions for :measured:`by_convolutions`. The
-# other layers are the same program both times, so what is left is noise. The bars have no
+# other layers are the same program both times, so their differences are noise. The bars have no
 # intervals, so small differences between them mean nothing.
 #
 # Don't take a sum for the time of a whole step. A step also fetches its images and computes the
@@ -100,12 +99,13 @@ by_convolutions = f"{saved_ms['conv1'] + saved_ms['conv2']:.1f} ms"
 #
 # A convolution as a product of matrices
 # --------------------------------------
-# For NVIDIA's GPUs, XLA calls NVIDIA's library for convolutions. On a CPU it has code of its own,
-# which can be slow at gradients. But you can write a convolution as a product: cut out the patch
-# around each pixel, make it a row of a matrix, and multiply that by the kernel. Products have fast
-# code on every device, and their gradients are products again. The price is memory, and the time to
-# fill it: with a kernel of three by three, the matrix holds each pixel up to nine times. And a
-# gradient with respect to the images has to add up the patches again.
+# For NVIDIA's GPUs, XLA calls NVIDIA's library for convolutions. On a CPU, it has fast code for one
+# order of dimensions, and general code for others, which can be slow at gradients. But you can
+# write a convolution as a product: cut out the patch around each pixel, make it a row of a matrix,
+# and multiply that by the kernel. Products have fast code on every device, and their gradients are
+# products again. The price is memory, and the time to fill it: with a kernel of three by three, the
+# matrix holds each pixel up to nine times. And a gradient with respect to the images has to add up
+# the patches again.
 from jaxcap.kernels import convolution
 from jaxcap.report.source import Source
 
@@ -161,8 +161,8 @@ for convolve in (convolution.by_xla, convolution.by_patches):
     print(f"{convolve.__name__:10} {at_once:4.0f} ms, loop {in_loop:4.0f} ms")
 
 # %%
-# This is only a first look, with a few calls in one process, so compare orders of magnitude. If
-# XLA's own convolution takes much longer in the loop, the compiled program may say why. It labels
+# This is only a first look, with a few calls in one process, so compare orders of magnitude. Why may
+# a gradient take longer in a loop? The compiled program tells. It labels
 # the dimensions of the images, the kernel and the result by the part that each plays. A convolution
 # slides along ``0`` and ``1``, adds up along ``f``, and treats the entries along ``b`` separately.
 # In the kernel, ``i`` is the dimension that meets ``f``, and ``o`` becomes the ``f`` of the result.
@@ -190,8 +190,8 @@ once_in_order, loop_in_order = (
 # %%
 # One convolution of each program is the forward pass. The other computes the gradient, which adds
 # up over images. So images play the part of channels, and the dimensions start out in another
-# order. On CPUs, XLA has fast code for the order ``b01f_01io->b01f``, and general code for others,
-# which can be slow. To get to the fast code, `a pass of the compiler
+# order. On CPUs, the order of the fast code is ``b01f_01io->b01f``. (In this release, that is code
+# of a library, YNNPACK.) To get to it, `a pass of the compiler
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/conv_canonicalization.h>`__ transposes
 # arrays, but only at the top level of a program, not in the body of a loop. At once,
 # :measured:`once_in_order` convolutions have the fast order, and in the loop
@@ -234,13 +234,14 @@ xla_once, xla_loop = (f"{ms:.0f} ms" for ms in gradient_ms["by_xla"])
 reorders = "doesn't" if loop_in_order != once_in_order else "does so, too"
 
 # %%
-# XLA's fast convolution on a CPU wants one order of dimensions. Outside loops, XLA reorders the
-# gradient to fit; inside a loop, it :measured:`reorders`. In a first look, within one process, the
-# gradient of the kernel took :measured:`xla_once` at once and :measured:`xla_loop` in a loop. With
-# arrays transposed by hand, the loop took :measured:`by_hand_ms`.
+# On a CPU, XLA's convolution is fast for one order of dimensions only. Outside loops, XLA reorders
+# the gradient to fit; inside a loop, it :measured:`reorders`. In a first look, within one process,
+# the gradient of the kernel took :measured:`xla_once` at once and :measured:`xla_loop` in a loop.
+# With arrays transposed by hand, the loop took :measured:`by_hand_ms`.
 #
-# A product of matrices avoids the question. For :measured:`batch` images, outside loops, and with
-# the gradient of the images included, the backward pass of the second convolution with patches was
+# Written as a product of matrices, a convolution has no such order to get wrong. For
+# :measured:`batch` images, outside loops, and with the gradient of the images included, the
+# backward pass of the second convolution with patches was
 # :measured:`backward_to_xla than with XLA's own`.
 #
 # Next: :doc:`does a convolution need all its multiplications?

@@ -50,9 +50,9 @@ print(f"mean and standard deviation: {mean:.4f} and {std:.4f}")
 # %%
 # One network, written twice
 # --------------------------
-# Our network has two convolutions, a pool and two dense layers. JAX itself has no layers, but Flax
-# does, and NNX is the interface that it recommends today. (``VALID`` means that a convolution adds
-# no padding around an image.)
+# Our network has two convolutions, a pool and two dense layers. JAX leaves layers to other
+# libraries, such as Flax, and NNX is the interface that Flax recommends today. (``VALID`` means
+# that a convolution adds no padding around an image.)
 class Network(nnx.Module):
     """Two convolutions, a pool and two dense layers."""
 
@@ -70,8 +70,8 @@ class Network(nnx.Module):
 
 
 # %%
-# This should be the same network in PyTorch. It also has *dropout*, which sets activations to zero
-# at random while the network learns:
+# Here is its counterpart in PyTorch, with *dropout* added, which sets activations to zero at random
+# while the network learns:
 import torch
 
 from jaxcap.mnist import model_torch
@@ -187,11 +187,12 @@ Table("Two networks, and a batch of 64 images", headers, rows)
 
 # %%
 more_work = gradient_operations["SAME"] / gradient_operations["VALID"]
+more_work = f"{more_work:.2f} times"
 wasted = f"{of_gradient / of_loss:.1f} times"
 
 # %%
-# The padded network has more parameters, and its gradient takes more operations, by a factor of
-# :measured:`more_work`. So a difference in speed or in accuracy may have come from the networks
+# The padded network has more parameters, and its gradient takes :measured:`more_work` as many
+# operations. So a difference in speed or in accuracy may have come from the networks
 # rather than from the frameworks.
 #
 # **It computed gradients that nobody used.** In validation, it called the function that also
@@ -212,7 +213,8 @@ from jaxcap.mnist.train_torch import TorchTrainer
 Source(train_flax.step, TorchTrainer.train_epoch)
 
 # %%
-# Both trainers take their settings from one class, so neither has a default of its own. (:doc:`The
+# Both trainers read one object with all settings, so they can't differ in, say, the learning rate.
+# (:doc:`The
 # page on types </tutorials/transformations/typed_transformations>` shows which mistakes that
 # prevents.) Both shuffle with the same NumPy generator, so they see the same images in the same
 # order. They don't share dropout, because each draws its own random numbers. With dropout off, the
@@ -220,7 +222,7 @@ Source(train_flax.step, TorchTrainer.train_epoch)
 #
 # To keep the test short, we make a *dry run*, which has only a few steps in each epoch. On a CPU,
 # ``FlaxTrainer`` convolves and pools by other algorithms than XLA's, which :doc:`later pages
-# </tutorials/applications/convolutions>` explain, so this tests them as well:
+# </tutorials/applications/convolutions>` explain, so the dry run tests those algorithms, too:
 from dataclasses import replace
 
 from jaxcap.mnist.config import THREE_EPOCHS
@@ -251,11 +253,11 @@ Table("Mean loss of a few steps", ("", "Flax", "PyTorch"), rows)
 #
 # How well does it learn?
 # -----------------------
-# With dropout on again, the losses can't agree in all digits, but both networks should learn
-# equally well. We train them from several seeds. A seed fixes the first weights and the order of
-# the images, the same for both frameworks. Each uses the loop that we found fast, since the
-# arithmetic is the same, as the test above showed. On a CPU, they get only a part of the subset, so
-# don't expect the accuracy that MNIST is known for.
+# With dropout on, each framework drops different activations, so their losses differ visibly. But
+# both networks should learn equally well. We train them from several seeds. A seed fixes the first
+# weights and the order of the images, the same for both frameworks. Both use a fast loop (the next
+# page compares loops). On a CPU, they get only a part of the subset, so don't expect the accuracy
+# that MNIST is known for.
 SEEDS = 3
 learned = mnist
 if on_cpu:
@@ -359,7 +361,7 @@ print(f"without the last:      {short.mean():.4%}")
 print(f"and averaging batches: {np.mean(parts):.4%}")
 
 # %%
-# Mistakes of this size are easy to overlook, and good networks may differ by no more than that.
+# Mistakes of this size are easy to overlook, and good networks may differ by no more.
 #
 # Takeaway
 # --------

@@ -51,7 +51,7 @@ Source(train_flax.steps)
 #   </tutorials/applications/convolutions>`.
 # - *Winograd's algorithm* saves :doc:`half the multiplications of the second layer
 #   </tutorials/applications/winograd>`, at the price of more additions.
-# - *sums in the first layer* replace its product, whose matrices are thin.
+# - *sums in the first layer* replace the product of its forward pass, whose matrices are thin.
 # - *a few images at a time* can stay in the cache, and then needn't be fetched again.
 # - *fewer random numbers*: dropout draws 32 bits for four activations, not for one.
 #
@@ -98,8 +98,8 @@ batch_size, scan_steps = point["batch"], point["steps"]
 # %%
 # The figure goes from the naive loop to the best way in float32, one change at a time. (Changes
 # that the best way doesn't use have no bar.) Each bar runs from the time before a change to the
-# time after it. It is blue if the interval says that the change saved time, orange if it says that
-# the change cost time, and grey if the interval leaves that open.
+# time after it: blue where the change saved time, orange where it cost time, and grey where the
+# measurement leaves that open.
 from jaxcap.report import figures
 
 _ = figures.waterfall(
@@ -162,9 +162,9 @@ data_pay
 # %%
 # What else we tried
 # ------------------
-# Each row of the next table takes the best way on a CPU, a scan with Winograd's algorithm, and
-# changes one thing. Below 1, the change made the training slower. Compiling so many programs takes
-# minutes, so these numbers were recorded earlier:
+# Each row of the next table takes the best way on a CPU, a scan with Winograd's algorithm, and goes
+# back on something or tries something else. Below 1, the change made the training slower. Compiling
+# so many programs takes minutes, so these numbers were recorded earlier:
 from jaxcap.experiments.mnist_search import BEST
 from jaxcap.releases.recorded import recorded_results
 
@@ -173,9 +173,9 @@ ratios = {
     tried.variant: ratio for tried, ratio in search.paired_speedups(BEST)
 }
 instead_of = {
+    "patches": "Winograd's algorithm",
     "patches, channels first": "Winograd's algorithm",
     "all images at once": "8 images at a time",
-    "computed again for the gradient": "stored for the gradient",
     "bfloat16": "float32",
 }
 
@@ -223,10 +223,10 @@ _ = figures.bars(
 )
 
 # %%
-# By its median time, the best way to train in Flax is the one named :measured:`best_of_flax`, with
-# :measured:`whose_layers`. But the contest is uneven. It takes the best of :measured:`of_flax` ways
-# in Flax, for most of which we wrote or tuned something, and the best of :measured:`of_torch` in
-# PyTorch (:measured:`torch_ways`), whose layers we left as they are.
+# The best median in Flax is that of :measured:`best_of_flax`, with :measured:`whose_layers`. But
+# the contest is uneven. It takes the best of :measured:`of_flax` ways in Flax, for most of which we
+# wrote or tuned something, and the best of :measured:`of_torch` in PyTorch
+# (:measured:`torch_ways`), whose layers we left as they are.
 #
 # If both use their library's own layers, with the data on the device, the comparison is more even.
 # Then Flax was :measured:`own_layers than PyTorch`. So tell apart what a framework gives you and
@@ -234,10 +234,10 @@ _ = figures.bars(
 #
 # How much of the machine is that?
 # --------------------------------
-# Even the best of these ways may leave most of the machine idle. To find out, count the operations
-# that the layers of a step call for, and compare the time that each way took with the shortest time
-# in which the device could do them. This limit is measured in float32, as on :doc:`the page about
-# linear algebra </tutorials/performance/linear_algebra>`:
+# Even the best of these ways may reach only a small share of the machine's peak. To find out, count
+# the operations that the layers of a step call for, and compare the time that each way took with
+# the shortest time in which the device could do them. This limit is measured in float32, as on
+# :doc:`the page about linear algebra </tutorials/performance/linear_algebra>`:
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.report.roofline import roofline_fraction
 from jaxcap.results import Cost

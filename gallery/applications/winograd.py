@@ -5,7 +5,7 @@ Do half the multiplications take half the time?
 Most of a network's work is multiplying and adding. Shmuel Winograd showed how to compute a
 convolution with fewer multiplications, and :doc:`our training
 </tutorials/applications/training_speed>` on a CPU uses his algorithm. This page shows how it works,
-how exact it is, and how much of what it saves shows up on a clock.
+how accurate it is, and how much time it really saves.
 """
 
 # %%
@@ -102,8 +102,7 @@ largest = f"{abs(exact).max():.0f}"
 # ---------------------------
 # The page before cut a training step into layers. Here are the times of the second convolution,
 # forward. *Winograd* is ``by_winograd``, applied to eight images at a time, and *Flax, steps on the
-# device* is XLA's own convolution. Ratios are taken within each round, so they can differ from the
-# quotient of two bars.
+# device* is XLA's own convolution.
 from jaxcap.experiments.mnist import DEVICE
 from jaxcap.experiments.mnist_changes import PATCHES, WINOGRAD
 from jaxcap.experiments.mnist_layers import FORWARD, LAYERS
@@ -138,11 +137,11 @@ winograd_pays
 #
 # How much of that time goes into products?
 # -----------------------------------------
-# Winograd's algorithm halves the work of the products, and of nothing else. To see how much that
-# can save, we time products of the same shapes on their own. For eight images, Winograd's algorithm
-# makes six small ones, ``(1152, 96) @ (96, 64)``. With patches, 32 images become a single big one,
-# ``(18432, 288) @ (288, 64)``. For comparison, we add the fastest product of large square matrices
-# that was measured on this device:
+# Winograd's algorithm halves the multiplications, and what surrounds them changes, too. To see how
+# much of the time is multiplying, we time products of the same shapes on their own. For eight
+# images, Winograd's algorithm makes six small ones, ``(1152, 96) @ (96, 64)``. With patches, 32
+# images become a single big one, ``(18432, 288) @ (288, 64)``. For comparison, we add the fastest
+# product of large square matrices that was measured on this device:
 import timeit
 
 import jax
@@ -191,38 +190,35 @@ whole_ms = {
 }
 rest_ms = {name: ms - multiply_ms[name] for name, ms in whole_ms.items()}
 winograd_share, patches_share = (
-    f"{round(multiply_ms[name] / ms, 1):.0%}" for name, ms in whole_ms.items()
+    f"{multiply_ms[name] / ms:.0%}" for name, ms in whole_ms.items()
 )
 winograd_ms, patches_ms = (f"{ms:.1f} ms" for ms in multiply_ms.values())
 winograd_rest, patches_rest = (f"{ms:.1f} ms" for ms in rest_ms.values())
 of_square = f"{speeds['Winograd'] / speeds['square']:.0%}"
 
 # %%
-is_higher = speeds["Winograd"] > speeds["patches"]
-rate = "a higher" if is_higher else "a lower or the same"
-part_saved = "more than half" if is_higher else "at most half"
+rate = f"{speeds['Winograd'] / speeds['patches']:.0%}"
+part_saved = f"{1 - multiply_ms['Winograd'] / multiply_ms['patches']:.0%}"
 
 # %%
 # At the rates above, the products for a whole batch take :measured:`patches_ms` with patches, which
 # is about :measured:`patches_share` of the forward pass, and :measured:`winograd_ms` with
 # Winograd's algorithm, about :measured:`winograd_share`. (These shares are rough, because we took
 # the shortest of many calls in one process for the products, and medians for the whole.) What is
-# left, :measured:`patches_rest` and :measured:`winograd_rest`, goes into copying, transforming, and
-# storing what the gradient will need.
+# left, :measured:`patches_rest` and :measured:`winograd_rest`, is everything else: copying,
+# transforming, adding the bias, cutting off what is negative, and storing what the gradient needs.
 #
 # At equal rates, Winograd's algorithm would save half of the products' time. Here, its small
-# products ran at :measured:`rate` rate than the big one of patches, and at :measured:`of_square` of
-# the rate of square ones. So it saved :measured:`part_saved` of the products' time.
+# products ran at :measured:`rate` of the rate of the big one of patches, so it saved
+# :measured:`part_saved`.
 #
 # What surrounds the products changes as well. Winograd's six matrices hold half as many numbers as
 # the matrix of patches, which copies each pixel up to nine times. But the rows have to be
 # transformed before the products, and the results afterwards. In all, the forward pass with
 # Winograd's algorithm was :measured:`forward_to_patches than with patches`.
 #
-# It was :measured:`forward_to_torch than with PyTorch`. On many CPUs, PyTorch calls oneDNN, which
-# `generates machine code for each shape
-# <https://oneapi-src.github.io/oneDNN/dev_guide_inspecting_jit.html>`__. We haven't tested whether
-# that explains the difference.
+# It was :measured:`forward_to_torch than with PyTorch`, which calls another library for its
+# convolutions.
 #
 # Takeaway
 # --------
@@ -230,9 +226,8 @@ forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
 forward_to_torch = forward.speedup(WINOGRAD, over=DEVICE)
 
 # %%
-# Half the multiplications take half the time only if they run at the same rate and nothing else
-# takes time. In a first look, within one process, they ran at :measured:`rate` rate than those of
-# patches. But the products account for only a part of the forward pass: about
+# In a first look, within one process, half the multiplications saved :measured:`part_saved` of the
+# products' time. But the products account for only a part of the forward pass: about
 # :measured:`patches_share` with patches, and :measured:`winograd_share` with Winograd's algorithm.
 # In all, the pass with Winograd's algorithm was :measured:`forward_to_patches than with patches`,
 # and :measured:`forward_to_torch than with PyTorch`.

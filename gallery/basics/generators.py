@@ -136,11 +136,12 @@ batch_pays = claim(
 batch_pays
 
 # %%
-# The count takes all calls to be equally expensive, and they aren't. The stream's calls are compiled
-# as a whole, while :func:`jax.random.split` runs some Python code first. And on a CPU, JAX :doc:`hands
-# larger computations to another thread </tutorials/transformations/asynchronous_dispatch>`, which
-# can take longer than making the keys. It goes by the floating-point operations that XLA counts.
-# When we read the source, the border was at a thousand:
+# The count takes all calls to be equally expensive, and they aren't. The stream's calls are
+# compiled as a whole, while :func:`jax.random.split` runs some Python code first. And on a CPU, JAX
+# :doc:`hands larger computations to another thread
+# </tutorials/transformations/asynchronous_dispatch>`, which can take longer than making the keys.
+# It goes by the floating-point operations that XLA counts. When we read the source, the border was
+# at a thousand:
 from functools import partial
 
 for count in (2, 100):
@@ -160,8 +161,9 @@ drawn, batch = stream_pays.estimate, batch_pays.estimate
 # %%
 # Hand a compiled function its key as an argument. If the function gets a key anywhere else, JAX may
 # make that key a constant, and then the noise freezes. A generator is convenient, and safe if it
-# refuses to draw while JAX traces, or keeps its counter where JAX can see it. If you know how many keys you need, ask for all
-# of them at once: one split into a hundred was :measured:`batch than a hundred splits`.
+# refuses to draw while JAX traces, or keeps its counter where JAX can see it. If you know how many
+# keys you need, ask for all of them at once: one split into a hundred was
+# :measured:`batch than a hundred splits`.
 #
 # Try it yourself in :doc:`the second exercise </exercises/2_random_numbers>`. Next:
 # :doc:`what jit buys </tutorials/transformations/jit>`.

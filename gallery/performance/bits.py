@@ -151,9 +151,10 @@ Table(title, ("format", *exact), rows)
 
 # %%
 # Compare *bfloat16* with *bfloat16 and float32*: the inputs are the same, and what differs is the
-# rounding of the result. Rounding the inputs hurts the product more than the sum: with a few
-# hundred terms instead of a million, fewer errors cancel. A rounded result has a single error, and
-# nothing to cancel it. The sum in float16 is infinite, because it is larger than 65504.
+# rounding of the result. Rounding the inputs hurts the product more than the sum. With a few
+# hundred terms instead of a million, fewer errors cancel, and the table shows the worst of 250,000
+# elements of the product, but a single sum. Rounding the result is one error, which nothing
+# averages out. The sum in float16 is infinite, because it is larger than 65504.
 #
 # Is bfloat16 faster here?
 # ------------------------

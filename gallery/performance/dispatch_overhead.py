@@ -64,8 +64,8 @@ results = experiments.DISPATCH.run(budget_s=0.012)
 experiments.tabulate(results, "dot")
 
 # %%
-# In the rows with *its own* arrays, each library got arrays of its own kind. In the first of them,
-# NumPy took :measured:`dispatch_numpy`, and the compiled function :measured:`dispatch_jax`.
+# *Its own* means NumPy arrays for NumPy, and JAX arrays for JAX. With five numbers each, NumPy took
+# :measured:`dispatch_numpy`, and the compiled function :measured:`dispatch_jax`.
 from jaxcap.report.claims import claim, speedup_of
 
 small_is_slow = claim(
@@ -86,9 +86,9 @@ small_is_slow
 #
 # When does another thread take over?
 # -----------------------------------
-# Now read down a column. Where the time hardly changes with the size, you are looking at dispatch
-# alone. Here are the rows with JAX's arrays as a figure. NumPy has to convert these arrays in each
-# call, which its times include.
+# Now read down a column. Where the time hardly changes with the size, it isn't arithmetic. Here are
+# the rows with JAX's arrays as a figure. NumPy has to convert these arrays in each call, which its
+# times include.
 from jaxcap.report import figures
 
 dot = results.select(operation="dot", arrays="JAX")
@@ -127,10 +127,10 @@ Table("A compiled dot, from call to result", headers, rows)
 # %%
 # On a CPU, a program in which XLA counts fewer than a thousand floating-point operations runs in
 # the thread that called it, if its inputs are ready. So the result is ready when the call returns.
-# The small gap in the first row is the time that it takes Python to ask whether the result is
-# ready. A larger program is handed to another thread, which lets Python run ahead, but waking a
-# thread takes time. Here the count passes a thousand between the rows of 100 and 1,000 numbers. On
-# a GPU there is no step at a thousand, because every call is handed over.
+# The small gap in the first row is mostly the time that it takes Python to ask whether the result is
+# ready. A larger program is handed to another thread, which lets Python run ahead. But waking a
+# thread takes time, some of it before the call returns. Here the count passes a thousand between
+# the rows of 100 and 1,000 numbers.
 #
 # The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
@@ -204,7 +204,7 @@ print("largest difference:", float(abs(by_numpy - by_jit).max()))
 
 # %%
 # Both answers agree, apart from rounding. Now guess, for NumPy, for JAX op by op, and for JAX
-# compiled: how many times as long will a hundred sines take as one?
+# compiled: how much longer will a hundred sines take than one?
 chains = experiments.CHAIN.run(budget_s=0.05)
 _ = figures.scaling(
     chains,
@@ -222,8 +222,8 @@ for variant in chains.variants:
     print(f"{variant:6} {hundred / one:5.1f}")
 
 # %%
-# Read the ratios as prices. Near a hundred, each sine costs a call of its own. Near one, you pay
-# for a single call, and one more sine hardly matters. A ratio in between means that even one sine
+# A ratio near a hundred means that you pay for each sine, and one near 1 that you pay once, for the
+# call. A ratio in between means that even one sine
 # pays fixed costs, such as calling ``chain`` and waiting for the result.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",

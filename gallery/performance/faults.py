@@ -100,11 +100,10 @@ blame(infinities=True)
 
 
 # %%
-# This is the line to fix. (JAX's message says *nan* for infinities, too.) Each point is at a
-# distance of zero from itself. The derivative of a square root divides by the root, so it is
+# This is the line to fix. (The lines above the error say *nan* for infinities, too.) Each point is
+# at a distance of zero from itself. The derivative of a square root divides by the root, so it is
 # infinite there, and JAX computes it in the forward pass already. In the backward pass, it is
-# multiplied by the slope of the loss, which is zero here, because a distance of zero is what the
-# table says. And infinity times zero is NaN.
+# multiplied by zero. And infinity times zero is NaN.
 #
 # It took both checks to find the line. On its own, ``debug_infs`` wouldn't have noticed anything:
 # what the step returns contains NaN, but no infinity. It would also stop at infinities that
@@ -201,8 +200,8 @@ _ = figures.scaling(
 # To print, a program `calls back into Python
 # <https://docs.jax.dev/en/latest/201/callbacks.html>`__, which takes time even if the step computes
 # next to nothing. The longer the step itself takes, the less a print should matter, so the lines
-# should draw together towards the right. ``checkify`` isn't among them: with many points, it takes
-# long to compile. So we timed it at ten points only, in this table:
+# should draw together towards the right. ``checkify`` isn't among them, because compiling its checks
+# takes long. We timed it at ten points only, in this table:
 left_end = {"points": 10, "tools": experiments.EACH_STEP}
 ten = results.select(**left_end)
 ten

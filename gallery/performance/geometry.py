@@ -245,9 +245,8 @@ print(jax.grad(lambda m: by_svd(m)[0, 1])(jnp.eye(3)))
 # This gradient exists, but JAX's formula for ``svd`` divides by differences between squares of
 # singular values, and those of an orthogonal matrix are all 1. If they come out exactly equal, as
 # here, you get NaN. If rounding separates them, you may get finite numbers that are wrong.
-# `Autograd's formula <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__,
-# which covers only ``full_matrices=False``, divides by the same differences, so the move changes
-# nothing here.
+# `Autograd's formula <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__
+# divides by the same differences if ``full_matrices`` is false. Otherwise, autograd raises an error.
 #
 # The remedy is to tell JAX the derivative of the whole function. It has a formula that divides by
 # sums of singular values, where the one for ``svd`` divides by differences:

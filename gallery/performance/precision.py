@@ -79,12 +79,12 @@ Table(f"The same call twice, quiet machine: {audit.where}", headers, rows)
 
 # %%
 # A tool that never decides raises no false alarm, so it also has to find a difference that does
-# exist. Ours was that of ``wave``, the function from :doc:`how to time JAX
-# </tutorials/performance/timing>`, op by op and compiled. On the quiet machine, our verdicts found it
-# in :measured:`found` of the runs, and with one core busy in :measured:`found_when_busy`. (The other
-# tools always found theirs, but it was larger. They leave freed memory to the C library, and so saw
-# factors of :measured:`other_factors`, where we saw :measured:`own_factor`: the ninth mistake of
-# :doc:`how to time JAX </tutorials/performance/timing>`.)
+# exist. We took ``wave``, the function from :doc:`how to time JAX </tutorials/performance/timing>`,
+# op by op against compiled. On the quiet machine, our verdicts found it in :measured:`found` of the
+# runs, and with one core busy in :measured:`found_when_busy`. The other tools found it every time,
+# but theirs was an easier question. They leave freed memory to the C library, which makes the
+# factor :measured:`other_factors`, where we saw :measured:`own_factor`. (The ninth mistake of
+# :doc:`how to time JAX </tutorials/performance/timing>` explains why.)
 #
 # The next figure shows whether a busy machine raises more false alarms:
 import matplotlib.pyplot as plt
@@ -120,7 +120,7 @@ _ = figure.legend(loc="outside right center")
 # next run, which scatters as well, so they are wider than an interval for the true ratio. That
 # makes false alarms rarer than one in twenty, and has its price: more differences stay undecided.
 #
-# How does a tool made by careful people come to see a difference between a call and itself? Suppose
+# Why would a careful tool see a difference between a call and itself? Suppose
 # that the tool times ``A`` a thousand times, and then ``B`` a thousand times. Repeats that follow
 # each other agree well, because the machine hardly changes in between. But by the time it is
 # ``B``'s turn, the machine may have changed, and then you are comparing two moments instead of two
@@ -130,8 +130,9 @@ _ = figure.legend(loc="outside right center")
 # Will the next run agree?
 # ------------------------
 # An interval is a promise about the next measurement, and we can check whether the promise was
-# kept: did the time in the next run lie inside? That should happen in 95 of 100 cases. But a wide interval keeps its promise easily and helps nobody. So the table also has
-# the median *width*, which is the upper end of an interval divided by its lower end:
+# kept: did the time in the next run lie inside? That should happen in 95 of 100 cases. But a wide
+# interval keeps its promise easily and helps nobody. So the table also has the median *width*,
+# which is the upper end of an interval divided by its lower end:
 rows = []
 for tool in TOOLS:
     of_tool = reliability.times(audit, tool, QUIET)
@@ -144,11 +145,11 @@ Table(f"Intervals of a time, quiet machine: {audit.where}", headers, rows)
 # %%
 # This site's interval contained the next run's time in :measured:`next_time` of the cases,
 # :measured:`times_judged`. Its interval for the ratio of two times contained the next run's ratio
-# in :measured:`next_ratio`, :measured:`ratios_judged`. pyperf compared each kernel with itself in a
-# single run, so its times have no next one.
+# in :measured:`next_ratio`, :measured:`ratios_judged`. pyperf timed each kernel in one run only, so
+# there is no next time to check.
 #
-# The other tools never promised to contain the next time. ``timeit`` and PyTorch's ``Timer`` also ran
-# only in every other run, so more time passed between one of their answers and the next.
+# The other tools never promised to contain the next time. ``timeit`` and PyTorch's ``Timer`` also
+# ran only in every other run, so more time passed between one of their answers and the next.
 #
 # What no interval can promise
 # ----------------------------
@@ -226,10 +227,10 @@ times_judged = judged(reliability.next_inside(times))
 ratios_judged = judged(reliability.next_inside(speedups))
 
 # %%
-# On a quiet machine, this site's verdicts raised a false alarm in :measured:`alarms` of the cases, and
-# found a real difference in :measured:`found` of the runs. The two shares belong together, because
-# a tool that never decides raises no false alarm. The time of the next run lay inside our interval
-# in :measured:`next_time` of the cases. On this page's machine, a matrix product was
+# On a quiet machine, this site's verdicts raised a false alarm in :measured:`alarms` of the cases,
+# and found a real difference in :measured:`found` of the runs. The two shares belong together,
+# because a tool that never decides raises no false alarm. The time of the next run lay inside our
+# interval in :measured:`next_time` of the cases. On this page's machine, a matrix product was
 # :measured:`as_itself than itself`. All this was tested over minutes, on one machine. If a decision
 # depends on a number, measure it again on another day.
 #

@@ -12,10 +12,11 @@ expect?
 # %%
 # A slow step
 # -----------
-# We look for a hundred points in a plane, given a table of their distances in which some entries are
-# badly wrong. Start anywhere, and move all points, step by step, until their distances agree with
-# the table. A small error costs half its square. Beyond a limit, the cost grows only linearly, so
-# that each wrong entry pulls with the same bounded force. (Statisticians call this the Huber loss.)
+# We look for a hundred points in a plane, given a table of their distances in which some entries
+# are badly wrong. Start anywhere, and move all points, step by step, until their distances agree
+# with most of the table. A small error costs half its square. Beyond a limit, the cost grows only
+# linearly, so that each wrong entry pulls with the same bounded force. (Statisticians call this the
+# Huber loss.)
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
@@ -51,6 +52,7 @@ for _ in range(3):
 # end before the work does:
 def record(step, folder):
     """Write a profile of ten steps into a folder."""
+    jax.block_until_ready(step(start, table))
     with jax.profiler.trace(folder):
         for _ in range(10):
             with jax.profiler.TraceAnnotation("our step"):
@@ -93,7 +95,8 @@ once = profile(step)
 print(len(once), "operations, such as", once[0])
 
 # %%
-# If several threads work on one large operation, the profile doesn't show which. (On a GPU, where
+# If several threads work on one large operation, the profile doesn't name it on the helping threads.
+# (On a GPU, where
 # we haven't run this page, the device has lines of its own, and operations that XLA submits
 # together, as a *command buffer*, `may be missing
 # <https://github.com/openxla/xprof/issues/3070>`__.)

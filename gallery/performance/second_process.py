@@ -122,10 +122,9 @@ exported = export.export(gradient, platforms=["cpu", "cuda"])(*example)
 print("exported for", *exported.platforms)
 
 # %%
-# An exported function needs no tracing or lowering by its user, but must be compiled where it runs.
-# That makes it a way to hand a function on, rather than one to save time, so it isn't among the
-# starts below. Its method ``serialize`` turns it into bytes for a file, if the package
-# ``flatbuffers`` is installed.
+# An exported function needs no tracing or lowering by its user. It still has to be compiled where
+# it runs, so we leave it out of the comparison below. Its method ``serialize`` turns it into bytes
+# for a file, if the package ``flatbuffers`` is installed.
 #
 # What each of them saves
 # -----------------------

@@ -209,10 +209,10 @@ fast, unoptimised = fast_maths_pays.estimate, optimising_pays.estimate
 
 # %%
 # To leave cores to others on Linux, limit the process with ``sched_setaffinity`` or ``taskset``,
-# because the operating system enforces that limit under any release. Do so before the process
-# imports JAX, because threads that exist already keep their cores. Other limits may silently stop
-# working. To check one, count the cores that your calls keep busy on an idle machine, with the
-# limit and without.
+# because the operating system applies that limit, so that it depends on no release. Do so before
+# the process imports JAX, because threads that exist already keep their cores. Other limits may
+# silently stop working. To check one, count the cores that your calls keep busy on an idle machine,
+# with the limit and without.
 #
 # Give flags to ``jax.jit``, as ``compiler_options``, where a wrong name raises an exception instead
 # of ending the process. And measure what they do: on this page's machine, ``gelu`` with fast maths

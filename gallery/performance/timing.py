@@ -102,7 +102,8 @@ waves
 # The opposite mistake is harder to notice: you mean to time the compiler, and get a call that
 # doesn't compile. Wrapping the function again won't give you a fresh first call, because JAX finds
 # the compiled program by the function itself and the options of ``jit``, whichever wrapper compiled
-# it. Empty the caches with :func:`jax.clear_caches` instead.
+# it. Empty the caches with :func:`jax.clear_caches` instead, and switch off the persistent cache, if
+# you use one.
 #
 # Mistake 3: sending the data with every call
 # -------------------------------------------
@@ -160,9 +161,9 @@ print("the same dtype:  ", alike)
 # well, as a ``lambda`` written inside the call always is, there is nothing to find, and JAX
 # compiles again. Here are the three kinds of call, which we time on a hundred numbers::
 #
-#     jax.jit(lambda x: wave(x))(x)  # a new lambda in each call
-#     jax.jit(wave)(x)  # a new wrapper in each call
-#     compiled_wave(x)  # wrapped once
+#     jax.jit(lambda x: wave(x))(few)  # a new lambda in each call
+#     jax.jit(wave)(few)  # a new wrapper in each call
+#     compiled_wave(few)  # wrapped once
 #
 # Guess what the first two cost before you look:
 wrapping = results.select(question=mistakes.WRAPPING)
@@ -263,8 +264,8 @@ print("against NumPy:      ", against_strong)
 
 # %%
 # Only the opponents differ. Don't make a headline of the second line, either: a thousand numbers
-# are so few that JAX may spend most of its time on :doc:`the call itself
-# </tutorials/performance/dispatch_overhead>`. So compare the opponents themselves:
+# are so few that JAX may spend most of its time on :doc:`the call, and on handing it to another
+# thread </tutorials/performance/dispatch_overhead>`. So compare the opponents themselves:
 loop_is_weak = claim(
     "NumPy computes a thousand numbers faster at once than in a loop",
     results,

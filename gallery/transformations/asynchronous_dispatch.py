@@ -201,10 +201,10 @@ figures.headline(figure, finding)
 # In fresh processes, with a single product and a single read, reading meanwhile was
 # :measured:`lead than waiting first`. Two equal steps that overlap can take half the time at best.
 # Our chain has four reads and four products. Its first read and its last product have nothing to
-# overlap with, so at best, the eight steps take the time of five, a factor of 1.6. The figure shows a
-# factor of :measured:`in_chain`. Each order ran only once, and a product can take longer in one run
-# than in the other, so such a factor may miss 1.6 in either direction. Don't count on as much from a
-# real disk: a sleep leaves the processor alone, while reading and decoding need it.
+# overlap with, so at best, the eight steps take the time of five, a factor of 1.6. The figure shows
+# a factor of :measured:`in_chain`. Each order ran only once, and a product can take longer in one
+# run than in the other, so such a factor may miss 1.6 in either direction. Don't count on as much
+# from a real disk: a sleep leaves the processor alone, while reading and decoding need it.
 #
 # Small computations may run inside the call
 # ------------------------------------------

@@ -109,12 +109,14 @@ jax.grad(error_and_prediction, has_aux=True)(params, inputs, 5.0)
 # ``grad`` goes backwards, from one result to all of its inputs. That is why one backward pass is
 # enough for a loss, however many parameters it has. Its price is :doc:`memory
 # </tutorials/performance/memory>`, because intermediate results have to be kept until the way back
-# needs them. :func:`jax.jvp` goes forwards: it follows one direction of change in the inputs through
-# to every result, which suits a function with few inputs and many results. Give ``jvp`` a point and a direction, and it returns the value and the slope along that direction:
+# needs them. :func:`jax.jvp` goes forwards: it follows one direction of change in the inputs
+# through to every result, which suits a function with few inputs and many results. Give ``jvp`` a
+# point and a direction, and it returns the value and the slope along that direction:
 jax.jvp(wave, (3.0,), (1.0,))
 
 # %%
-# Up to rounding, the slope is the one that ``grad`` found, reached from the other end.
+# The slope agrees with that of ``grad`` up to rounding, though ``jvp`` went from the input to the
+# result.
 #
 # To go backwards from several results, use :func:`jax.vjp`. It returns the results, together with a
 # function that takes a weight for each. Here, all three results of a cumulative sum weigh the same,
@@ -267,8 +269,8 @@ for name, (function, place) in kinks.items():
 # number doesn't move with x, so JAX says 0 wherever you ask, even at a jump, and a model can't
 # learn through it.
 #
-# If a rule doesn't suit you, change it. :func:`jax.custom_jvp` lets you write the rule yourself. This
-# function rounds, and pretends to ``grad`` that it doesn't:
+# If a rule doesn't suit you, change it. :func:`jax.custom_jvp` lets you write the rule yourself.
+# This function rounds, and pretends to ``grad`` that it doesn't:
 @jax.custom_jvp
 def rounded(x):
     return jnp.round(x)
@@ -309,9 +311,9 @@ print("slope", jax.grad(safe_root_or_zero)(0.0))
 
 # %%
 # Lengths and distances are square roots, so such a NaN turns up in practice, for example in the
-# gradient of the distance of a point from itself. An overflow has the same effect: at -100,
-# ``exp(-x)`` is infinite, so the slope of ``1 / (1 + exp(-x))`` is zero times infinity again.
-# (:func:`jax.nn.sigmoid` has a rule of its own against that.) `JAX's FAQ
+# gradient of the distance of a point from itself. An overflow has the same effect: in 32 bits,
+# ``exp(-x)`` is infinite at -100, so the slope of ``1 / (1 + exp(-x))`` is zero times infinity
+# again. (:func:`jax.nn.sigmoid` has a rule of its own against that.) `JAX's FAQ
 # <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__ has more on
 # NaN and ``where``. To find out where a NaN comes from, let JAX stop at the first operation that
 # makes one:

@@ -85,9 +85,9 @@ jax.jit(fives, static_argnames="columns")(columns=5)
 # The price: every new value compiles
 # -----------------------------------
 # A program that was traced with one static value is good for that value only, so JAX keeps one for
-# each combination of static values, shapes and dtypes. How can you tell when it compiles again? Your Python code runs while JAX traces it, and never when the compiled program
-# runs. So a function that counts its own runs counts traces, and here each trace is followed by a
-# compilation:
+# each combination of static values, shapes and dtypes. How can you tell when it compiles again?
+# Your Python code runs while JAX traces it, and never when the compiled program runs. So a function
+# that counts its own runs counts traces, and here each trace is followed by a compilation:
 from functools import wraps
 
 
@@ -197,7 +197,8 @@ for _ in range(3):
 # compiled programs for you.)
 #
 # What if the value is an array? An array that a function uses without taking it as an argument
-# becomes a constant in the compiled program. Compare the lengths of the two programs that JAX hands to the compiler:
+# becomes a constant in the compiled program. Compare the lengths of the two programs that JAX hands
+# to the compiler:
 million = jnp.linspace(0.0, 1.0, 1_000_000)
 
 
@@ -318,9 +319,9 @@ new_in_calls = int(float(f"{ratio:.1e}"))  # no more than two digits are known
 
 # %%
 # With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
-# :measured:`first_rolled` with ``fori_loop``. Unrolling pays only if later calls are faster by enough
-# to make up for that, and if the number of steps rarely changes. Is that so here, with the most
-# steps?
+# :measured:`first_rolled` with ``fori_loop``. Unrolling pays only if later calls are faster by
+# enough to make up for that, and if the number of steps rarely changes. Is that so here, with the
+# most steps?
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 unrolling_pays = claim(

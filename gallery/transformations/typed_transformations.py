@@ -162,9 +162,9 @@ def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
 # Read the column *typed* again. With these functions, arguments keep their types, names and
 # defaults. A gradient has the type of the argument that you differentiate with respect to: an array
 # for an array, a dictionary for a dictionary, a pair for the first two arguments. For other choices
-# of ``argnums``, the gradient is ``Any``. The argument that you differentiate with respect to has no
-# name any more, because JAX picks it by position. ``Jitted`` is a function that also has the methods of
-# compiled functions, such as ``lower``.
+# of ``argnums``, the gradient is ``Any``. The argument that you differentiate with respect to has
+# no name any more, because JAX picks it by position. ``Jitted`` is a function that also has the
+# methods of compiled functions, such as ``lower``.
 #
 # Where a type is known, a mistake is found
 # -----------------------------------------
