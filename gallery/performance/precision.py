@@ -78,13 +78,14 @@ headers = ("tool", "false alarms", "95% interval")
 Table(f"The same call twice, quiet machine: {audit.where}", headers, rows)
 
 # %%
-# A tool that never decides raises no false alarm, so it also has to find a difference that does
-# exist. We took ``wave``, the function from :doc:`how to time JAX </tutorials/performance/timing>`,
-# op by op against compiled. On the quiet machine, our verdicts found it in :measured:`found` of the
-# runs, and with one core busy in :measured:`found_when_busy`. The other tools found it every time,
-# but theirs was an easier question. They leave freed memory to the C library, which makes the
-# factor :measured:`other_factors`, where we saw :measured:`own_factor`. (The ninth mistake of
-# :doc:`how to time JAX </tutorials/performance/timing>` explains why.)
+# Our verdict was *about as fast* for :measured:`found_alike` of these pairs. A tool that never
+# decides raises no false alarm, so it also has to find a difference that does exist. We took
+# ``wave``, the function from :doc:`how to time JAX </tutorials/performance/timing>`, op by op
+# against compiled. On the quiet machine, our verdicts found it in :measured:`found` of the runs,
+# and with one core busy in :measured:`found_when_busy`. The other tools found it every time, but
+# theirs was an easier question. They leave freed memory to the C library, which makes the factor
+# :measured:`other_factors`, where we saw :measured:`own_factor`. (The ninth mistake of :doc:`how to
+# time JAX </tutorials/performance/timing>` explains why.)
 #
 # The next figure shows whether a busy machine raises more false alarms:
 import matplotlib.pyplot as plt
@@ -210,6 +211,8 @@ own_factor, *factors = (
     if (pairs := reliability.waves(audit, tool, QUIET).values())
 )
 own_factor = f"{own_factor:.1f}"
+own_width = f"{reliability.median_width(times):.2f}"
+found_alike = str(reliability.matches(audit, QUIET))
 other_factors = f"{min(factors):.1f} to {max(factors):.1f}"
 
 
@@ -230,7 +233,8 @@ ratios_judged = judged(reliability.next_inside(speedups))
 # On a quiet machine, this site's verdicts raised a false alarm in :measured:`alarms` of the cases,
 # and found a real difference in :measured:`found` of the runs. The two shares belong together,
 # because a tool that never decides raises no false alarm. The time of the next run lay inside our
-# interval in :measured:`next_time` of the cases. On this page's machine, a matrix product was
+# interval in :measured:`next_time` of the cases, and in the median, the ends of such an interval
+# differed by a factor of :measured:`own_width`. On this page's machine, a matrix product was
 # :measured:`as_itself than itself`. All this was tested over minutes, on one machine. If a decision
 # depends on a number, measure it again on another day.
 #

@@ -204,8 +204,10 @@ all_processes = waves.speedup(mistakes.COMPILED, over=mistakes.OP_BY_OP)
 first, *others = by_process
 outside = sum(not first.low <= one.value <= first.high for one in others)
 of_others = f"{outside} of {len(others)} other processes"
-verb = "lies" if outside == 1 else "lie"
-finding = f"{of_others} {verb} outside the first one's interval"
+single = np.concatenate(rounds)
+finding = (
+    f"Single rounds say from {single.min():.1f} to {single.max():.1f} times"
+)
 missed = f"The band missed {of_others}, so the first process knew too little"
 caught = (
     "The band caught them all this time, which is no promise for the next"
@@ -237,7 +239,6 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # stay the same in all its rounds. So one process can report a narrow interval that the next process
 # falls outside. Here is what single rounds could have told you, and what all processes together
 # say:
-single = np.concatenate(rounds)
 print(f"single rounds say {single.min():.2f} to {single.max():.2f}")
 print("all processes:", all_processes)
 

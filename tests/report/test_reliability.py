@@ -105,6 +105,13 @@ def test_false_alarms_and_detections_are_counted_apart() -> None:
     assert reliability.false_alarms(runs, TIMEIT, QUIET) == Share(0, 0)
 
 
+def test_a_match_is_a_verdict_and_not_an_undecided_pair() -> None:
+    wide = Pair(a_s=LOW, b_s=LOW, ratios=(0.5, 2.0, 0.6, 1.7, 0.8, 1.3))
+    runs = audit(run(JAXCAP, 1, ALIKE, APART), run(JAXCAP, 2, wide), run(TIMEIT, 1, ALIKE))
+    assert reliability.matches(runs, QUIET) == Share(1, 3)
+    assert reliability.matches(runs, BUSY) == Share(0, 0)
+
+
 def test_share_has_wilsons_interval() -> None:
     # Brown, Cai and DasGupta's formula, by hand for 1 of 10.
     interval = Share(1, 10).interval

@@ -156,6 +156,12 @@ def false_alarms(audit: Audit, tool: str, load: Load) -> Share:
     return Share.of(tells_apart(tool, pair) for pair in pairs)
 
 
+def matches(audit: Audit, load: Load) -> Share:
+    """Count how often jaxcap found a call about as fast as itself, instead of leaving it undecided."""
+    pairs = chain.from_iterable(run.same.values() for run in audit.of(JAXCAP, load))
+    return Share.of(_paired(pair).verdict_in_words == "about as fast" for pair in pairs)
+
+
 def detections(audit: Audit, tool: str, load: Load) -> Share:
     """Count how often a tool found a difference that exists."""
     return Share.of(tells_apart(tool, pair) for pair in waves(audit, tool, load).values())
