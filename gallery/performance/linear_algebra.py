@@ -158,9 +158,9 @@ Table("Share of the limit", ("task", *names), rows)
 # that the limit is too low: it was measured when the machine was busy, or with slower code, or the
 # data came from a cache.
 #
-# A product is different: its limit *is* the fastest product that we measured, on a CPU the better
-# of JAX's and NumPy's. So a share near 1 says that you have the best of these. It doesn't say that
-# the device can do no more.
+# A product is different, because its limit was measured with products, too: on a CPU, those of JAX
+# and of NumPy. So a share near 1 says that you have the best of these. It doesn't say that the device
+# can do no more.
 #
 # A *roofline* shows, in one picture, how close each task with floating-point arithmetic comes to
 # its limit. A task under its slope is limited by memory, and a task under its flat part by

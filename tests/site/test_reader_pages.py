@@ -77,7 +77,7 @@ def test_file_is_in_tables_and_judges_claims_of_all_pages(small_site: Path, read
     status = choose(reader, *(as_file(results) for results in tables))
     expect(status).to_contain_text("Your numbers are in 2 of 2 tables of results on this page.")
     assert columns(reader)["My CPU (CPU), yours"][:2] == [
-        "1.0 ms (1.0 to 1.0)",
+        "1.00 ms (1.00 to 1.00)",
         "2.0 ms (2.0 to 2.0)",
     ]
     reader.goto(claiming)
