@@ -159,8 +159,8 @@ Table("Share of the limit", ("task", *names), rows)
 # data came from a cache.
 #
 # A product is different, because its limit was measured with products, too: on a CPU, those of JAX
-# and of NumPy. So a share near 1 says that you have the best of these. It doesn't say that the device
-# can do no more.
+# and of NumPy. So a share near 1 says that you have the best of these. It doesn't say that the
+# device can do no more.
 #
 # A *roofline* shows, in one picture, how close each task with floating-point arithmetic comes to
 # its limit. A task under its slope is limited by memory, and a task under its flat part by
