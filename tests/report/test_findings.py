@@ -196,6 +196,12 @@ def test_times_are_compared_with_the_first_variant() -> None:
     assert "at size 1,000" in findings.of_times(several, x="size")
 
 
+def test_variants_that_do_different_work_are_listed_without_a_comparison() -> None:
+    said = findings.of_times(pair("cosine", 2), compare=False)
+    assert "times" not in said
+    assert "cosine" in said
+
+
 def test_a_figure_about_two_variants_compares_these() -> None:
     pairs = pair("jit", 2, size=10), pair("scan", 4, size=10).select(variant="scan")
     several = pairs[0] + pairs[1]

@@ -223,6 +223,22 @@ def test_map_on_a_phone_is_the_one_to_walk_through(small_site: Path, browser: Br
     context.close()
 
 
+def test_first_tap_on_the_map_shows_a_value_and_the_second_leads_to_the_plot(
+    small_site: Path, browser: Browser
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto((small_site / f"{INDEX}.html").as_uri())
+    page.locator(".jaxcap-releases").scroll_into_view_if_needed()
+    page.get_by_label("Topic").select_option("loops")
+    cell = page.locator("table[role=grid] tbody td").last
+    cell.tap()
+    expect(page.locator(".jaxcap-releases-status")).to_contain_text(f"JAX {NAMES[-1]}: ")
+    cell.tap()
+    page.wait_for_url(f"**/{LOOPS}.html#{slug(REGRESSES)}")
+    context.close()
+
+
 def test_map_can_be_seen_without_scripts(small_site: Path, browser: Browser) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -243,8 +243,7 @@ class Estimate:
         """Find the power of ten of the last digit that the interval supports.
 
         Its unit is at most a third of the interval, so that rounding moves the value by at most a
-        third of the distance to either end. Two to four digits are shown, and two of a single
-        sample.
+        sixth of it. But no more than four digits are shown, at least two, and two of a single sample.
         """
         first = self._power_of_ten(self.value)
         width = self.high - self.low
