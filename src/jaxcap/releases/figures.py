@@ -20,7 +20,13 @@ from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
 from jaxcap.releases.changes.claims import ClaimByRelease
 from jaxcap.releases.changes.comparison import Releases
-from jaxcap.releases.changes.series import FEW_PROCESSES, MODE_FACTOR, ReleaseChange, Series
+from jaxcap.releases.changes.series import (
+    FEW_PROCESSES,
+    MODE_FACTOR,
+    ReleaseChange,
+    Series,
+    times,
+)
 from jaxcap.releases.recording.files import TWIN
 from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math, headline
 
@@ -292,8 +298,9 @@ def _course_of(series: Series, changes: Sequence[ReleaseChange]) -> str:
     if not changes and not series.is_exact and series.processes < FEW_PROCESSES:
         return "too few processes to be certain of a change"
     if not changes:
-        scatter = ", but much scatter" if series.has_modes else ""
-        return f"no certain change in any release{scatter}"
+        if series.has_modes:
+            return f"no certain change: runs of one release differ by up to {times(series.scatter)}"
+        return "no certain change in any release"
     ordered = sorted(changes, key=lambda c: series.releases.index(c.after))
     if len(ordered) == 1:
         # Of two speeds under one release, the faster one may come back at any time.

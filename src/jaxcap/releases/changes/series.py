@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from math import exp, hypot, inf, isnan, log, nan, sqrt
+from math import exp, hypot, inf, isnan, nan, sqrt
 
 import numpy as np
 import scipy  # imports its parts when they are first used, which takes long
@@ -101,8 +101,12 @@ class Series:
     @property
     def has_modes(self) -> bool:
         """Whether processes of one release differ by `MODE_FACTOR` or more."""
-        ranges = [np.ptp(logs) for logs in self.logs.values() if len(logs)]
-        return max(ranges, default=0.0) >= log(MODE_FACTOR)
+        return self.scatter >= MODE_FACTOR
+
+    @property
+    def scatter(self) -> float:
+        """The largest factor by which processes of one release differ."""
+        return exp(max((np.ptp(logs) for logs in self.logs.values() if len(logs)), default=0.0))
 
     def compare(self, before: str, after: str) -> ReleaseChange:
         """Compare two releases that measured it."""
@@ -115,6 +119,12 @@ class Series:
         # With few processes the median may lie beside the mean that the interval is about.
         low, high = min(mean.low, ratio), max(mean.high, ratio)
         return ReleaseChange(self, before, after, ratio, low, high, mean.p)
+
+
+def times(factor: float) -> str:
+    """Write a factor, such as ``"1.25 times"``, ``"3.1 times"`` or ``"12 times"``."""
+    places = 2 if factor < 2 else int(factor < 10)
+    return f"{factor:.{places}f} times"
 
 
 @dataclass(frozen=True)
@@ -182,8 +192,7 @@ class ReleaseChange:
         direction = worse if self.ratio > 1 else better
         if exact and self.factor < 2:
             return f"{100 * abs(self.ratio - 1):.0f}% {direction}"
-        places = 2 if self.factor < 2 else int(self.factor < 10)
-        return f"{self.factor:.{places}f} times {direction}"
+        return f"{times(self.factor)} {direction}"
 
     @property
     def interval(self) -> str:
