@@ -2,74 +2,63 @@
 Is indexing slow?
 =================
 
-An index can be an array, and then a single line reads or changes many elements. Such a line jumps
-about in memory, which is slow once the array is too large for the processor's caches. One way round
-it, meant for accelerators that excel at matrix products, is to multiply by a matrix of ones and
-zeros. Another is to sort first, so that what belongs together lies together. Is indexing so slow
-that either of them pays? And does the answer depend on the library?
+An index can be an array: ``x[places]`` reads many elements in one line, and
+``x.at[places].add(values)`` adds to many. On TPUs, TensorFlow's reads of this kind `were found to be
+slow <https://github.com/tensorflow/tensorflow/issues/80253>`__, and some programs multiply by a
+matrix of ones and zeros instead. Another way round is to sort first. This page measures whether
+either detour is faster than plain indexing in JAX, and how JAX compares with NumPy and PyTorch.
 """
 
 # %%
-# Add at the same place twice
-# ---------------------------
-# NumPy's ``+=`` reads the elements at all indices, adds, and then writes. A repeated index is
-# written repeatedly, each time as the *old* number plus one addend, so only the last addition
-# survives. :meth:`np.add.at <numpy.ufunc.at>` adds for each index:
+# A gather reads, and a scatter writes
+# ------------------------------------
+# To read at many indices is to *gather*, and to write or add there is to *scatter*. So a sum by
+# group is a scatter: it adds each value at the index of its group. You can write it with ``.at``, or
+# call :func:`jax.ops.segment_sum`. Of these three values, the last two belong to group 0:
+import jax
+import jax.numpy as jnp
 import numpy as np
 
-places = np.array([0, 0, 2])
+values, groups = np.array([1.0, 2.0, 4.0]), np.array([2, 0, 0])
+ways = {
+    "values[groups]": lambda v, g: v[g],
+    ".at[groups].add": lambda v, g: jnp.zeros(3).at[g].add(v),
+    "segment_sum": lambda v, g: jax.ops.segment_sum(v, g, 3),
+}
+
+# %%
+for name, way in ways.items():
+    last = jax.make_jaxpr(way)(values, groups).eqns[-1]
+    print(f"{name:16} {jax.jit(way)(values, groups)} {last.primitive}")
+
+# %%
+# JAX traces both sums to the same operation, a ``scatter-add``, and group 0 gets both of its values.
+# NumPy's ``+=`` loses one of them, because it `reads at all indices, adds, and only then writes
+# <https://numpy.org/doc/stable/user/basics.indexing.html#assigning-values-to-indexed-arrays>`__. At
+# a repeated index, the last write wins. To add for each index, as JAX does, NumPy has
+# :meth:`np.add.at <numpy.ufunc.at>`:
 once, each = np.zeros(3), np.zeros(3)
-once[places] += 1
-np.add.at(each, places, 1)
+once[groups] += values
+np.add.at(each, groups, values)
 print("NumPy's +=:", once)
 print("np.add.at: ", each)
 
 # %%
-# So does JAX's ``.at[].add``:
-import jax
-import jax.numpy as jnp
-
-jnp.zeros(3).at[places].add(1)
-
-# %%
-# With ``.set``, one of the values wins, and JAX `doesn't promise which
-# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__.
-#
-# Gather, scatter, and sums by group
-# ----------------------------------
-# To read at many indices is to *gather*, and to write there is to *scatter*. To sum values by
-# group, add each at the index of its group, which is a scatter as well. :func:`jax.ops.segment_sum`
-# does that, and is traced to the same operation. The two differ in one point: ``segment_sum`` drops
-# negative indices, while ``.at`` counts them from the end.
-from functools import partial
-
+# A product works through all groups for each value
+# -------------------------------------------------
+# For the first detour, build a matrix with a row for each value: a one in the column of the value's
+# group, and zeros elsewhere. This is called a *one-hot* matrix. The values times this matrix are
+# the sums by group:
 from jaxcap.kernels import updates
-
-values, groups = jnp.array([1.0, 2.0, 4.0]), jnp.array([2, 0, 0])
-ways = {
-    "values[groups]": lambda v, g: v[g],
-    ".at[groups].add": partial(updates.sums_by_scatter, count=3),
-    "segment_sum": partial(jax.ops.segment_sum, num_segments=3),
-}
-for name, way in ways.items():
-    last = jax.make_jaxpr(way)(values, groups).eqns[-1]
-    print(f"{name:16} {way(values, groups)} {last.primitive}")
-
-# %%
-# Add at indices, or multiply by ones and zeros
-# ---------------------------------------------
-# Now for the first way round indexing. Take a matrix with a row for each value, and in each row a
-# single one, in the column of the value's group. A product with that matrix adds up the groups:
 from jaxcap.report.source import Source
 
 Source(updates.sums_by_scatter, updates.sums_by_product)
 
 # %%
-# The scatter does one addition for each value, at a place that it has to look up. The product adds
-# once for each value *and* group, nearly always a zero, and it has to build its matrix first. But
-# it needs no look-ups. Up to how many groups might that pay? Each way sums ten thousand values.
-# NumPy's ``np.add.at`` and ``np.bincount`` do the same for comparison; only ``np.bincount`` adds in
-# 64 bits, and the rest in 32:
+# The product needs no look-ups, but it multiplies each value by a one or a zero for every group. So
+# its work grows with the number of groups, while the scatter always adds each value once. Are ten
+# groups few enough for the product to be faster? Each way sums ten thousand values, and NumPy's
+# ``np.add.at`` and ``np.bincount`` are drawn beside them:
 from jaxcap.experiments import updates as experiments
 from jaxcap.report import figures
 
@@ -86,10 +75,6 @@ _ = figures.scaling(
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# The scatter does as many additions whatever the number of groups, and the product's work grows
-# with that number. With ten groups, the scatter was :measured:`with_ten than the product`. With a
-# thousand, it was :measured:`by_scatter than the product`, and
-# :measured:`to_bincount than np.bincount`.
 from jaxcap.report.claims import claim, speedup_of
 
 scatter_pays = claim(
@@ -101,57 +86,27 @@ scatter_pays = claim(
 scatter_pays
 
 # %%
-# Read at indices, or multiply again
-# ----------------------------------
-# The same matrix turns a gather into a product: in each row, it multiplies the table's entry for
-# the group by one, and all others by zero. Beware of infinite numbers in the table: zero times
-# infinity is NaN, so one infinite entry spoils every result that doesn't read it.
-Source(updates.read, updates.read_by_product)
-
-# %%
-# A scatter that adds has to read, add and write at each index. A gather only reads there, and it
-# writes its results in order. Will the product fall further behind a gather than behind a scatter?
-# Each way reads ten thousand entries, at random indices:
-reads = by_group.select(of=experiments.READ)
-reads
-
-# %%
-gather_pays = claim(
-    "from a table of a thousand groups, indexing reads faster than a product "
-    "with a matrix of ones and zeros",
-    by_group,
-    speedup_of(
-        experiments.INDEXING,
-        over=experiments.PRODUCT,
-        of=experiments.READ,
-        groups=1000,
-    ),
+with_ten = sums.speedup(
+    experiments.SCATTER, over=experiments.PRODUCT, groups=10
 )
-gather_pays
-
-# %%
-behind = {"gather": gather_pays.estimate, "scatter": scatter_pays.estimate}
-near, far = sorted(behind, key=lambda name: behind[name].value)
-further_behind = (
-    f"the product fell further behind the {far} than behind the {near}"
-    if behind[near].high < behind[far].low
-    else "our measurements don't settle it"
+by_scatter = scatter_pays.estimate
+by_gather = by_group.select(of=experiments.READ).speedup(
+    experiments.INDEXING, over=experiments.PRODUCT, groups=1000
 )
 
 
 # %%
-# With ten groups, reading at indices was :measured:`gather_ten than the product`, and with a
-# thousand :measured:`by_gather than the product`. Did the product fall further behind a gather than
-# behind a scatter? With a thousand groups, :measured:`further_behind`. In both cases, the product
-# works through a whole matrix, with a row for each value and a column for each group, while
-# indexing goes straight to one entry for each value. So consider a product only where multiplying
-# is far cheaper than indexing, and measure it there.
+# With ten groups, adding at indices was :measured:`with_ten than the product`. With a thousand, it
+# was :measured:`by_scatter`.
 #
-# Sort first, and a running sum adds up the groups
-# ------------------------------------------------
-# The second way round puts each group's values side by side. A running sum then passes through one
-# group after another. A group's sum is the difference between the running sum where the next group
-# starts and where this one does:
+# The same matrix can also replace a gather. Multiplied by a table, it picks one entry for each
+# value, but goes through all of the others as well. From a table of a thousand entries, reading at
+# indices was :measured:`by_gather than by a product`.
+#
+# Sorting first trades a scatter for a sort
+# -----------------------------------------
+# The second detour puts the values of each group side by side. A running sum then passes through
+# one group after another, and grows within each by that group's sum:
 def sums_by_sorting(values, groups, count):
     order = jnp.argsort(groups)
     starts = jnp.searchsorted(groups[order], jnp.arange(count + 1))
@@ -162,17 +117,15 @@ def sums_by_sorting(values, groups, count):
 sums_by_sorting(values, groups, 3)
 
 # %%
-# No scatter is left. In its place are an ``argsort``, a binary search, gathers and a ``cumsum``.
-# That has a price in accuracy, because the difference of two long running sums has lost digits. It
-# may also have a price in time. A scatter treats each index by itself. A sort can't, since a
-# number's place depends on all the others, so it has to look at each number several times.
+# A sort, a search, gathers and a running sum have taken the place of one scatter. Is that a good
+# trade? A scatter goes through the values once, whereas a sort has to look at each of them several
+# times, because a value's place depends on all the others.
 #
-# Each library sorts in a way of its own. JAX's sort is `an operation of XLA
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while NumPy brings `a library
-# <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of common
-# processors. Where do you expect the libraries to differ more, in the functions that take indices
-# or in those that sort? If PyTorch is installed, it takes part, too. All indices are in random
-# order, and *set* writes into an array that the library may change, so JAX's is donated:
+# To find out, we time such functions with a hundred thousand random ``float32`` numbers in JAX and
+# NumPy, and in PyTorch if that is installed. The indices are in random order, and *set* is allowed
+# to overwrite its array. PyTorch's ``sort`` returns the indices as well, and ``argsort`` keeps
+# equal numbers in their order in all three libraries. Which function do you expect to take longest
+# in JAX? And in which will JAX and NumPy be furthest apart?
 from jaxcap.results.tables import Table
 
 many = experiments.MANY.run(budget_s=0.03)
@@ -188,6 +141,27 @@ columns = ("function", *libraries, "NumPy compared with JAX")
 Table("A hundred thousand numbers", columns, rows)
 
 # %%
+in_jax, apart = {}, {}
+for function in experiments.FUNCTIONS:
+    part = hundred_thousand.select(function=function)
+    in_jax[function] = part.only(experiments.JAX).time
+    ratio = part.speedup(experiments.NUMPY, over=experiments.JAX)
+    apart[function] = abs(np.log(ratio.value))
+slowest = max(in_jax, key=lambda function: in_jax[function].value)
+furthest = max(apart, key=apart.get)
+add_time, argsort_time = in_jax[experiments.ADD], in_jax[experiments.ARGSORT]
+
+# %%
+# In JAX, :measured:`slowest` took longest. Adding at indices, which the second detour avoids, took
+# :measured:`add_time`. The detour begins with an ``argsort``, and one of as many numbers took
+# :measured:`argsort_time`.
+#
+# JAX and NumPy were furthest apart in :measured:`furthest`. They sort by different means: JAX
+# compiles `XLA's sort <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while
+# NumPy brings `a library <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector
+# instructions of x86 processors. In 2022, a user of JAX `reported
+# <https://github.com/jax-ml/jax/issues/10434>`__ that NumPy was several times faster at an
+# ``argsort`` on a CPU. Does NumPy still sort faster?
 numpy_sorts_faster = claim(
     "NumPy sorts a hundred thousand numbers faster than JAX",
     many,
@@ -201,64 +175,19 @@ numpy_sorts_faster = claim(
 numpy_sorts_faster
 
 # %%
-numpy_to_jax = partial(
-    hundred_thousand.speedup, experiments.NUMPY, over=experiments.JAX
-)
-sort_in_numpy = numpy_sorts_faster.estimate
-add_time, argsort_time = (
-    hundred_thousand.select(function=function).only(experiments.JAX).time
-    for function in (experiments.ADD, experiments.ARGSORT)
-)
-
-# %%
-furthest = max(
-    experiments.FUNCTIONS,
-    key=lambda f: abs(np.log(numpy_to_jax(function=f).value)),
-)
-sorting_first = (
-    "doesn't pay, unless one sort serves many sums"
-    if argsort_time.low > add_time.high
-    else "might pay"
-)
-
-# %%
-# In JAX, adding at a hundred thousand indices took :measured:`add_time`. Sorting first begins with
-# an ``argsort``, which alone took :measured:`argsort_time`, so sorting first
-# :measured:`sorting_first`. Nor do you have to sort to find the few largest numbers, because
-# :func:`jax.lax.top_k` does that.
-#
-# JAX and NumPy were furthest apart in :measured:`furthest`. NumPy's sort was
-# :measured:`sort_in_numpy than JAX's`. By default, JAX's sorts are `stable
-# <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.argsort.html>`__: equal numbers keep their
-# order. For ``argsort``, where that shows, we asked NumPy and PyTorch for a stable sort, too.
-# PyTorch's ``sort`` always returns the indices as well, so it has more to do than the others'.
-#
 # Takeaway
 # --------
-with_ten = sums.speedup(
-    experiments.SCATTER, over=experiments.PRODUCT, groups=10
-)
-by_scatter = scatter_pays.estimate
-to_bincount = sums.speedup(
-    experiments.SCATTER, over=experiments.BINCOUNT, groups=1000
-)
+sort_in_numpy = numpy_sorts_faster.estimate
 
 # %%
-gather_ten = reads.speedup(
-    experiments.INDEXING, over=experiments.PRODUCT, groups=10
-)
-by_gather = gather_pays.estimate
-
-# %%
-# Use indexing unless multiplying is far cheaper on your device. For each value, indexing touches
-# one place, whereas a product with a matrix of ones and zeros touches one for every group. With ten
-# groups, adding at indices was :measured:`with_ten than such a product`. With a thousand groups, it
-# was :measured:`by_scatter`.
+# Index directly, and take a detour only if you have measured that it is faster on your device.
+# Indexing touches one place for each value. A product with a matrix of ones and zeros works through
+# all groups for each value. With ten groups, adding at indices was
+# :measured:`with_ten than the product`, and with a thousand, :measured:`by_scatter`.
 #
-# Don't sort just to avoid a scatter, unless you have measured that it pays. To add at a hundred
-# thousand indices, JAX took :measured:`add_time`, and ``argsort``, the first step of sorting, took
-# :measured:`argsort_time`. What a sort costs depends on the library: NumPy's was
-# :measured:`sort_in_numpy than JAX's`.
+# Sorting first avoids the scatter, but you pay for the sort. With a hundred thousand numbers, JAX
+# took :measured:`add_time` to add at indices, and :measured:`argsort_time` for an ``argsort``. What a
+# sort costs also depends on the library: NumPy's was :measured:`sort_in_numpy than JAX's`.
 #
 # Try it yourself in :doc:`exercise 8 </exercises/8_updates>`. Next:
 # :doc:`how you should pack parameters </tutorials/transformations/pytrees>`.
