@@ -153,7 +153,7 @@ print("one array:       ", kernels_compiled(descend, array, array))
 #
 # - Stack the parameters of equal layers in one array, with a first axis for the layers, and let a
 #   ``scan`` go through that axis. :doc:`The page on memory </tutorials/performance/memory>` does so.
-# - Let one call :doc:`do many steps </tutorials/transformations/asynchronous_dispatch>`, so that JAX
+# - Let one call :doc:`do many steps </tutorials/performance/dispatch_overhead>`, so that JAX
 #   handles the leaves once for all of them.
 # - Wrap an optimiser in `optax.flatten
 #   <https://optax.readthedocs.io/en/latest/api/transformations.html#optax.flatten>`__, which keeps

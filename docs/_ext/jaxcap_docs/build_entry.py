@@ -20,8 +20,8 @@ HEADLINES = {
     "transformations/vmap#speedup": (
         "Mapping over a batch of a thousand, instead of a compiled call for each"
     ),
-    "transformations/asynchronous_dispatch#scan": (
-        "A loop inside of one compiled call, instead of a loop of calls"
+    "transformations/asynchronous_dispatch#lead": (
+        "Reading data while the device works, instead of waiting for it first"
     ),
 }
 
