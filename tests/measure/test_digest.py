@@ -118,7 +118,6 @@ COMPUTATIONS = {
         *PUBLISHED,
     },
     "kernels/pytrees.py": {"pytrees", "stacks"},
-    "kernels/random_model.py": {"awaiting"},
     "kernels/sharded_step.py": {"collectives", "shared_steps"},
     "kernels/sharding.py": set(),  # computed, but not timed
     "kernels/stacks.py": {"stacks"},

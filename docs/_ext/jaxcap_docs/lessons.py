@@ -105,6 +105,7 @@ MOVED = {
     "exercises/8_memory": "exercises/12_memory",
     "exercises/11_faults": "exercises/13_faults",
     "exercises/12_sharding": "exercises/14_sharding",
+    "results/experiments/awaiting": "results/experiments/dispatch-chain",
 }
 # What to read before each tutorial, if it comes in the middle of the way: the last tutorials that it
 # builds on, without those that these need themselves.

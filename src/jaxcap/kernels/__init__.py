@@ -17,7 +17,6 @@
 - ``placement``: points placed by their distances, with a gradient that is NaN.
 - ``precision``: JAX's 64-bit mode for one function.
 - ``pytrees``: the same numbers in trees of different structure.
-- ``random_model``: a random model evaluated many times.
 - ``sharded_step``: a training step whose arrays lie on several devices in several ways.
 - ``sharding``: a gradient that several devices share.
 - ``stacks``: a training step with Flax NNX and without.
