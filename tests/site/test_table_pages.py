@@ -22,7 +22,6 @@ WIDER = {
     "results/experiments/mnist-throughput": 7,
     "tutorials/applications/calibration": 7,  # each number that a fit has
     "tutorials/performance/dispatch_overhead": 7,
-    "tutorials/performance/linear_algebra": 7,
 }
 PLACE = "(element) => element.getBoundingClientRect().x"
 SHADOW = "(element) => getComputedStyle(element).boxShadow"

@@ -52,7 +52,7 @@ PAGES = {
     "tutorials/performance/threads": ("Compilation", "Threads"),
     "exercises/11_second_process": ("Compilation", "Start-up"),
     "tutorials/performance/geometry": ("Arrays and NumPy", "Dispatch", "Gradients"),
-    "tutorials/performance/linear_algebra": ("Arrays and NumPy", "Precision", "PyTorch"),
+    "tutorials/performance/linear_algebra": ("Arrays and NumPy", "PyTorch", "Timing"),
     "tutorials/performance/memory": ("Gradients", "Memory"),
     "exercises/12_memory": ("Memory",),
     "tutorials/performance/profiling": ("Compilation", "Debugging"),
