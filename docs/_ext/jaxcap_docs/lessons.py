@@ -197,7 +197,7 @@ KEYWORDS = {
     "applications/mnist": ("neural network", "Flax", "training"),
     "applications/training_speed": ("lax.scan", "images per second", "epoch"),
     "applications/convolutions": ("im2col", "convolution", "slow gradient", "dim_labels"),
-    "applications/winograd": ("Winograd's algorithm", "oneDNN", "custom_vjp"),
+    "applications/winograd": ("Winograd's algorithm", "fewer multiplications", "rounding errors"),
     "applications/scaling_out": ("sharding", "data parallelism", "mesh"),
     "applications/sharding": ("shard_map", "tensor parallelism", "FSDP", "AbstractMesh"),
     "applications/messages": ("all-reduce", "all-gather", "psum", "ppermute", "collectives"),
