@@ -2,207 +2,196 @@
 Where does the time go?
 =======================
 
-You know that a step is slow, but not which part of it. The compiled program won't tell you by
-itself, because the compiler has merged your operations and given them other names. This page
-records a profile, and traces each operation back to the code that it came from. Time may also go
-into compiling again and again, and JAX can say why it does. Does the time go where you would
-expect?
+You know that a step is slow, but not which part of it. A profile lists what ran and for how long,
+but under names that you have never seen, because the compiler has merged your operations. This page
+profiles a small step and leads each operation back to the code that it came from. Does the time go
+where you would expect?
 """
 
 # %%
 # A slow step
 # -----------
-# We look for a hundred points in a plane, given a table of their distances in which some entries
-# are badly wrong. Start anywhere, and move all points, step by step, until their distances agree
-# with most of the table. A small error costs half its square. Beyond a limit, the cost grows only
-# linearly, so that each wrong entry pulls with the same bounded force. (Statisticians call this the
-# Huber loss.)
+# We want to place a hundred points on a plane, given a table of their distances in which some
+# entries are badly wrong. Each step moves all points a little, so that their distances agree better
+# with the table. The loss, called ``stress``, squares small errors. Beyond a limit it grows only
+# linearly, so that no wrong entry pulls too hard:
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
 Source(placement.safe_distances, placement.stress, placement.step)
 
 # %%
-# (The names in :func:`jax.named_scope` don't change what is computed. The profile below will use
-# them.) As the limit, we take the median of all errors. Here are three steps:
+# The names in :func:`jax.named_scope` don't change what is computed, but will help us to read the
+# profile. As the limit, we take the median of all ten thousand errors, and we run everything on the
+# CPU:
 from functools import partial
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-start, table = placement.random_table(100)
+cpu = jax.devices("cpu")[0]
+start, table = jax.device_put(placement.random_table(100), cpu)
 by_median = partial(placement.stress, typical=jnp.median)
 step = jax.jit(partial(placement.step, stress=by_median))
-positions = start
-for _ in range(3):
-    positions, value = step(positions, table)
-    print(value)
-
+positions, value = step(start, table)
+print("stress at the start:", value)
 
 # %%
-# Which part do you think takes longest: the distances, the limit (a median of ten thousand
-# numbers), or the loss?
+# Before you read on, guess: which of the parts with a name takes longest, the distances, the limit,
+# the loss, or the update?
 #
-# A profile says what ran
-# -----------------------
-# Inside :func:`jax.profiler.trace`, JAX notes what each thread does, and writes it to a file.
-# :class:`jax.profiler.TraceAnnotation` adds a note of your own. Call the function once before the
-# block, or you profile the compiler. Wait for the results before the block ends, or the profile may
-# end before the work does:
-def record(step, folder):
-    """Write a profile of ten steps into a folder."""
-    jax.block_until_ready(step(start, table))
-    with jax.profiler.trace(folder):
-        for _ in range(10):
-            with jax.profiler.TraceAnnotation("our step"):
-                jax.block_until_ready(step(start, table))
-
-
-# %%
-# Opening a trace and writing its file take time, too, once for each trace. So record several steps
-# in one. (How much time? :doc:`An experiment traces a single step </results/experiments/faults>`.)
-#
-# You would usually look at such a trace in `XProf or in Perfetto
-# <https://docs.jax.dev/en/latest/201/profiling.html>`__, where you can zoom and click. (Install
-# ``xprof`` and run ``xprof --port 8791 FOLDER``, or pass ``create_perfetto_trace=True`` to
-# ``trace``, and open the file on `Perfetto's site <https://ui.perfetto.dev>`__.) But Python can
-# read the ``*.xplane.pb`` file as well, with ``ProfileData``. On a CPU, each *line* of the data is
-# a thread. An event that is an operation of a compiled program has a name in ``hlo_op``. The other
-# events are calls of Python functions, steps of XLA's runtime, waiting, and our notes:
+# A profile lists what ran
+# ------------------------
+# Inside :func:`jax.profiler.trace`, JAX records what each thread does, and then writes a file.
+# `XProf and Perfetto <https://docs.jax.dev/en/latest/201/profiling.html>`__ show a profile as a
+# timeline, in which you can zoom and click. Python can read the file, too. Many of its events are
+# about JAX itself. Those of compiled operations have the name of the operation as ``hlo_op``:
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 
-def read(file):
-    """Return each operation in a profile, its start and how long it took."""
-    planes = jax.profiler.ProfileData.from_file(str(file)).planes
-    lines = [line for plane in planes for line in plane.lines]
+def operations(folder):
+    """Yield when each operation in a profile began, how long it took, and its name."""
+    (file,) = Path(folder).rglob("*.xplane.pb")
+    profile = jax.profiler.ProfileData.from_file(str(file))
+    lines = [line for plane in profile.planes for line in plane.lines]
     for event in (event for line in lines for event in line.events):
-        if operation := dict(event.stats).get("hlo_op"):
-            yield operation, event.start_ns, event.duration_ns
+        if name := dict(event.stats).get("hlo_op"):
+            yield event.start_ns, event.duration_ns, name
 
 
 # %%
+# Whatever else runs on the machine may hold up a step. So we record ten steps, and keep the
+# quickest. The step runs once before the recording, so that the profile doesn't include its
+# compilation, and we wait for each result, so that the recording doesn't end before the work:
 def profile(step):
+    """Return the operations of the quickest of ten steps."""
+    jax.block_until_ready(step(start, table))
     with TemporaryDirectory() as folder:
-        record(step, folder)
-        (file,) = Path(folder).rglob("*.xplane.pb")
-        return list(read(file))
+        with jax.profiler.trace(folder):
+            for _ in range(10):
+                jax.block_until_ready(step(start, table))
+        recorded = sorted(operations(folder))
+    size = len(recorded) // 10
+    steps = [recorded[n * size :][:size] for n in range(10)]
+    return min(steps, key=lambda ran: sum(ns for _, ns, _ in ran))
 
-
-once = profile(step)
-print(len(once), "operations, such as", once[0])
 
 # %%
-# If several threads work on one large operation, the profile doesn't name it on the helping threads.
-# (On a GPU, where
-# we haven't run this page, the device has lines of its own, and operations that XLA submits
-# together, as a *command buffer*, `may be missing
-# <https://github.com/openxla/xprof/issues/3070>`__.)
+recorded = profile(step)
+longest_first = sorted(recorded, key=lambda operation: -operation[1])
+print(len(recorded), "operations in a step, of which the longest are:")
+for _, ns, name in longest_first[:4]:
+    print(f"{ns / 1000:7.1f} µs  {name}")
+
+# %%
+*_, longest = longest_first[0]
+
+# %%
+# The longest operation is called :measured:`longest`. But where is that in the code? These names
+# are the compiler's own: a *fusion*, for example, is what it made of several operations by merging
+# them.
 #
-# Names lead back to the code
-# ---------------------------
-# The compiler gives each operation a name of its own, which doesn't tell you what it is for. (The
-# program also keeps functions and lines, but a line may become many operations.) A
-# ``TraceAnnotation`` inside ``step`` wouldn't help, because it is Python code: it runs once, during
-# tracing, and not when the program runs. But the names of :func:`jax.named_scope` become part of
-# the program, and survive its compilation. These operations bear the name of the limit:
+# The names of scopes survive compilation
+# ---------------------------------------
+# The compiled program has longer names, too: the ``op_name`` of an operation lists the scopes in
+# which it was written. Here are the operations that came from the scope ``limit``:
 import re
 
 
 def sources(step):
-    """Return where in the code each compiled operation comes from."""
+    """Return which part of the code each compiled operation came from."""
     program = step.lower(start, table).compile().as_text()
     return dict(re.findall(r'%?([\w.-]+) = .*op_name="([^"]*)"', program))
 
 
-operations = {operation for operation, *_ in once}
-for operation, source in sources(step).items():
-    if operation in operations and "limit" in source:
-        print(f"{operation:23} {source}")
+source_of = sources(step)
+for _, _, name in recorded:
+    if "limit" in source_of.get(name, ""):
+        print(f"{name:23} {source_of[name]}")
 
 # %%
-# ``jvp`` marks the forward pass of a gradient. Elsewhere, ``transpose`` marks the backward pass,
-# because JAX makes it by `transposing
-# <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ the forward pass's linear
-# part. (The limit has none, because of its ``stop_gradient``.) A fusion merges several operations,
-# and keeps the name of one of them. Operations that the compiler adds on its own bear no name, and
-# count as *other*, even if they belong to a part: here, some of the median's test for NaN does. By
-# these names, we can sort the profile into the parts of ``stress`` and ``step``:
+# Read a line from left to right: the compiled function, then ``jvp``, which marks the forward pass
+# of the gradient, then our scope, the functions of JAX that were called in it, and the operation. A
+# fusion bears the name of one of its operations. By these names, we can sort what ran into the
+# parts of the step. What has no such name counts as *other*:
 PARTS = ("distances", "limit", "loss", "update", "other")
 
 
-def timeline(step):
-    """Profile a step: which operation ran, of which part, when and how long."""
+def by_part(step):
+    """Profile a step: of which part each operation was, when and how long it ran."""
     source_of = sources(step)
-    spans = []
-    for operation, *times_ns in profile(step):
-        source = source_of.get(operation, "")
+    for start_ns, ns, name in profile(step):
+        source = source_of.get(name, "")
         part = next((part for part in PARTS if part in source), "other")
-        spans.append((operation, part, *times_ns))
-    return spans
+        yield part, start_ns, ns
 
 
 # %%
-# The mean is also a typical error. Would it be cheaper? To see how far durations scatter by
-# themselves, we profile the step with the median twice:
-timelines = {
-    "median": timeline(step),
-    "median again": timeline(step),
-    "mean": timeline(jax.jit(placement.step)),
+# Now you can check your guess. For comparison, we also profile a step whose limit is the mean of
+# the errors instead of their median:
+by_mean = jax.jit(placement.step)
+profiles = {
+    "limit by\nmedian": list(by_part(step)),
+    "limit by\nmean": list(by_part(by_mean)),
 }
 
 
 # %%
-# The duration of an operation may include a wait, for example for a thread that the system hasn't
-# scheduled yet. So for each operation, we take the shortest of its runs, and for each part, we add
-# up its operations:
-from jaxcap.results.tables import Table
+def milliseconds(spans):
+    """Add up the operations of each part."""
+    took = dict.fromkeys(PARTS, 0.0)
+    for part, _, ns in spans:
+        took[part] += ns / 1e6
+    return took
 
 
-def milliseconds(part, spans):
-    """Return how long a part takes in one of ten steps, even if it ran often."""
-    durations = {}
-    for operation, name, _, ns in spans:
-        if name == part:
-            durations.setdefault(operation, []).append(ns)
-    shortest = [min(ns) * len(ns) / 10 for ns in durations.values()]
-    return sum(shortest) / 1e6
-
+took_ms, took_by_mean_ms = map(milliseconds, profiles.values())
 
 # %%
-took_ms = {
-    part: [milliseconds(part, spans) for spans in timelines.values()]
-    for part in PARTS
-}
-rows = [
-    (part, *(f"{ms:.3f}" for ms in each)) for part, each in took_ms.items()
-]
-Table("Operations of a step, in ms", ("part", *timelines), rows)
+import matplotlib.pyplot as plt
+
+from jaxcap.report import figures
+
+slowest = max(took_ms, key=took_ms.get)
+share = f"{took_ms[slowest] / sum(took_ms.values()):.0%}"
+figure, axes = plt.subplots(figsize=(6, 3.1))
+for lane, spans in enumerate(profiles.values()):
+    begin = min(at for _, at, _ in spans)
+    for part, colour in zip(PARTS, figures.COLOURS):
+        mine = [(at, ns) for name, at, ns in spans if name == part]
+        bars = [((at - begin) / 1e6, ns / 1e6) for at, ns in mine]
+        label = None if lane else part
+        axes.broken_barh(bars, (lane - 0.3, 0.6), color=colour, label=label)
+axes.set_xlabel("ms since the first operation began")
+finding = f"Limit by median: {slowest} has {share} of the operations' time"
+figures.headline(figure, finding, "The quickest of ten steps")
+axes.set_yticks(range(len(profiles)), profiles)
+axes.invert_yaxis()
+_ = figure.legend(loc="outside lower center", ncols=3)
 
 # %%
-of_median = {part: ms for part, (ms, *_) in took_ms.items()}
-*_, second, slowest = sorted(of_median, key=of_median.get)
-lead_ms = of_median[slowest] - of_median[second]
-noise_ms = max(abs(ms - again) for ms, again, _ in took_ms.values())
-is_clear = lead_ms > noise_ms
-share = f"{of_median[slowest] / sum(of_median.values()):.0%}"
+median_took = f"{took_ms['limit']:.3f} ms"
+mean_took = f"{took_by_mean_ms['limit']:.3f} ms"
 
 # %%
-# The first two columns are profiles of the same step, and a part of it differs by up to
-# :measured:`noise`. Differences of this size mean nothing, and somewhat larger ones may still be
-# chance. By this measure, :measured:`outcome`.
+# Each bar is an operation, in the colour of its part. With the median, the part called
+# :measured:`slowest` took :measured:`share` of the time of all operations. The limit took
+# :measured:`median_took` by median, and :measured:`mean_took` by mean.
 #
-# The median took :measured:`median_took`, and the mean :measured:`mean_took`. To find the middle of
-# an array, :func:`jax.numpy.median` sorts it, which is the ``sort`` among the operations of
-# ``limit``. A sort passes over the numbers many times, and the other parts only a few times.
+# How can a single number be so much work? To find the middle of an array,
+# :func:`jax.numpy.median` sorts it: that is the ``sort`` among the operations of ``limit``. A mean
+# only needs a sum.
 #
-# Does the step gain what its profile promises? Ask the clock, without a profiler (a first look, the
-# medians of fifty calls in one process):
+# The clock has the last word
+# ---------------------------
+# The profiler does some work of its own, and a step is more than its operations. So before you act
+# on a profile, ask the clock how long the step takes without the profiler:
 import timeit
 
-for limit, moves in ("median", step), ("mean", jax.jit(placement.step)):
+import numpy as np
+
+for limit, moves in ("median", step), ("mean", by_mean):
     call = partial(moves, start, table)
     call()  # compiles
     seconds = timeit.repeat(
@@ -211,60 +200,29 @@ for limit, moves in ("median", step), ("mean", jax.jit(placement.step)):
     print(f"limit by {limit:6}: {1e3 * np.median(seconds):.2f} ms for a step")
 
 # %%
-# The figure shows when each operation ran. In a gap between the bars, one step has ended and the
-# next hasn't begun: Python notices the result and makes the next call, and the profiler does its
-# own work:
-import matplotlib.pyplot as plt
-
-from jaxcap.report import figures
-
-shown = {limit: timelines[limit] for limit in ("median", "mean")}
-figure, axes = plt.subplots(figsize=(6, 2.8))
-for lane, spans in enumerate(shown.values()):
-    begin = min(at for *_, at, _ in spans)
-    for part, colour in zip(PARTS[:-1], figures.COLOURS):
-        mine = [span for span in spans if span[1] == part]
-        bars = [((at - begin) / 1e6, ns / 1e6) for *_, at, ns in mine]
-        label = None if lane else part
-        axes.broken_barh(bars, (lane - 0.3, 0.6), color=colour, label=label)
-axes.set_xlabel("ms since the first operation")
-found = f"Limit by median: {slowest} has {share} of the operations' time"
-finding = found if is_clear else "Limit by median: no part clearly leads"
-figures.headline(figure, finding, "Ten steps as recorded, stalls included")
-axes.set_yticks((0, 1), [f"limit by\n{limit}" for limit in shown])
-axes.invert_yaxis()
-_ = figure.legend(loc="outside lower center", ncols=3)
-
-# %%
-# JAX says why it traces again
-# ----------------------------
-# The time may also go into the compiler. JAX traces and compiles a function again when the types of
-# its arguments change, and does so for every new function. Under :obj:`jax.explain_cache_misses`,
-# it logs a reason whenever it has to trace. In a program of yours, this is all it takes::
+# Compare these two times: if they are as far apart as the two limits in the profile, then the
+# profile has told you what the change would gain. It can't tell you whether a mean will do. The
+# wrong entries of the table raise the mean of the errors more than their median, and so they get a
+# stronger pull.
 #
-#     with jax.explain_cache_misses(True):
-#         step(positions, table)
-#
-# If nothing is printed, JAX didn't trace again. (It may still have compiled, for example for
-# another device. ``jax.log_compiles`` logs that.) Which of these calls have to be traced?
+# If no operation is slow, look for compiling
+# -------------------------------------------
+# Even if all the operations of a function are fast, its calls may be slow, for example because JAX
+# traces and compiles it again and again. Inside ``with jax.explain_cache_misses(True)``, JAX logs a
+# reason whenever it has to trace a function. Which of these calls will be logged?
 multiply = jax.jit(lambda x, factor: x * factor)
 x, longer = jnp.ones(3), jnp.ones(4)
-mesh = jax.make_mesh((1,), ("devices",))
-on_mesh = jax.device_put(x, jax.NamedSharding(mesh, jax.P()))
-
-# %%
 calls = {
     "the first call": lambda: multiply(x, 2.0),
-    "another number": lambda: multiply(x, 3.0),
+    "another factor": lambda: multiply(x, 3.0),
     "another length": lambda: multiply(longer, 2.0),
-    "an integer": lambda: multiply(x, 2),
-    "NumPy's number": lambda: multiply(x, np.float32(2)),
-    "on a mesh": lambda: multiply(on_mesh, 2.0),
-    "jit of a lambda": lambda: jax.jit(lambda x: 2 * x)(x),
+    "NumPy's factor": lambda: multiply(x, np.float32(2)),
+    "a new lambda": lambda: jax.jit(lambda x: 2 * x)(x),
 }
 
 # %%
-# On this page, we print each message below the name of its call, without the places in the code:
+# JAX would log to your terminal. On this page, we print each message below the name of its call,
+# without the places in the code. The last call runs twice:
 import logging
 
 
@@ -281,45 +239,28 @@ logger, handler = logging.getLogger("jax"), logging.Handler()
 handler.emit = show
 logger.addHandler(handler)
 with jax.explain_cache_misses(True):
-    for name in (*calls, "jit of a lambda"):
+    for name in (*calls, "a new lambda"):
         calls[name]()
 logger.removeHandler(handler)
 
 # %%
-# Compare the list with your guesses:
+# Another factor isn't in the list, because the compiled program takes any number of the same type.
+# Another length makes another type, which needs another program. NumPy's factor has the same dtype
+# as Python's, but the type of a Python number is `weak
+# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__: it gives way to the type of an
+# array, while that of NumPy's number doesn't. Finally, a ``lambda`` that is written inside a call is
+# a new function each time, so JAX has to trace it each time.
 #
-# - ``another number`` doesn't appear, because the program takes any number of the same type.
-# - The integer is of another type than the float, so it needs a program of its own.
-# - NumPy's number is a float as well. But a Python number has a *weak* type, which `gives way to
-#   that of the array <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__, and the
-#   type of NumPy's number isn't weak.
-# - The array on a mesh has the same numbers on the same device. But since `JAX 0.5.1
-#   <https://docs.jax.dev/en/latest/changelog.html#jax-0-5-1-feb-24-2025>`__, JAX traces a function
-#   anew for an array with a named sharding. So after an update from an older release, a program
-#   that mixes the two kinds may trace more often.
-# - The last call makes a new ``lambda`` every time that it runs, so JAX never finds a program for
-#   it. :doc:`Mistake 5 of timing </tutorials/performance/timing>` measures what that costs.
-#
-# JAX's guide to `slow compilation
-# <https://docs.jax.dev/en/latest/debugging/slow_tracing_compilation.html>`__ has more reasons, and
-# :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has remedies
-# for changing shapes.
+# :doc:`Mistake 5 of timing </tutorials/performance/timing>` measures what a new ``lambda`` costs,
+# and :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has
+# remedies for changing shapes.
 #
 # Takeaway
 # --------
-noise = f"{noise_ms:.3f} ms"
-outcome = "no part of the step with the median clearly took longest"
-shares = "no part clearly took the most of the time"
-if is_clear:
-    outcome = f"the part called {slowest} took longest with the median"
-    name = "median" if slowest == "limit" else f"part called {slowest}"
-    shares = f"the {name} took {share} of the time"
-median_took, _, mean_took = (f"{ms:.3f} ms" for ms in took_ms["limit"])
-
-# %%
 # To find what is slow, record a profile, and name the parts of your code with
-# :func:`jax.named_scope`. In the step that we profiled, :measured:`shares` of all operations. A
-# profile is a single look, so before you act on a small difference, record another profile.
+# :func:`jax.named_scope`, because these names survive compilation. In the step that we profiled,
+# the part called :measured:`slowest` took :measured:`share` of the time of all operations. A
+# profile is a single look, so let the clock confirm what it promises.
 #
 # If a function is slow in every call, but its operations aren't, JAX may be compiling it each time.
 # Then ``jax.explain_cache_misses`` says why.
