@@ -2,54 +2,67 @@
 Which settings limit threads, and which save time?
 ==================================================
 
-Two things are often decided before a program computes anything: how many threads may share the
-work, and how hard the compiler tries. Advice on both usually takes the form of an environment
-variable or a flag, and it often outlives the code for which it was written. This page tries four
-ways to limit threads, gives XLA a flag that it doesn't know, and measures what the compiler's
-options change.
+Perhaps you share a machine and want JAX to leave some cores to others, or you have read about a
+flag that is said to make programs faster. Will the setting do anything? It may have been made for
+older code, and nothing need tell you so. This page tries four limits on threads and three options
+of the compiler, and shows how to check any others.
 """
 
 # %%
-# How many threads compute?
-# -------------------------
-# On a CPU, JAX spreads large operations over several threads. If you share the cores with other
-# people, or with other processes of yours, you may want it to take only one. To see how many a call
-# takes, ``at_work`` repeats it, and compares the CPU time that Linux noted for each thread before
-# and after. The CPU time of all threads, divided by the time that passed, is the number of cores
-# that they kept busy:
+# A call on a CPU may take several threads
+# ----------------------------------------
+# On a CPU, JAX can split a large operation among several threads, so a single call may keep several
+# cores busy. Before you limit that, you need a way to see it. Linux notes how long each thread of a
+# process has computed. ``at_work`` reads these times before and after it repeats a call, and counts
+# the threads that did a fair part of the work:
 from jaxcap.measure import threads
 from jaxcap.report.source import Source
 
-Source(threads.at_work, threads.usage_on_one_core)
+Source(threads.at_work)
 
 # %%
-# ``usage`` applies ``at_work`` to a matrix product and to ``tanh``. We call it in fresh processes,
-# with one limit at a time:
+# In a fresh process, we watch two calls, a product of two matrices and a ``tanh``:
+from jaxcap.measure import fresh
+
+found = fresh.call(threads.usage, JAX_PLATFORMS="cpu")
+print("threads in all:", found.pop("threads"))
+for call, (at_work, cores) in found.items():
+    print(f"{call}: {at_work} at work, on {cores:.1f} cores")
+
+# %%
+# The first number counts every thread of the process, including those that sleep. The last number
+# in a line says how many cores the call kept busy on average. It needn't be the number of threads,
+# because threads can take turns on a core, and because ``at_work`` leaves out those that did at most
+# a twentieth of the work.
 #
-# - ``sched_setaffinity``, in the second function above, ties the process to one core. It exists on
-#   Linux, as does the command ``taskset``, which does the same.
+# Four ways to ask for one thread
+# -------------------------------
+# Suppose that you want all the work done by a single thread. These are four ways to ask for it:
+#
+# - ``OMP_NUM_THREADS`` is a variable that many numerical libraries obey.
+# - ``--xla_cpu_multi_thread_eigen`` is a flag of XLA's, which was `recommended in 2019
+#   <https://github.com/jax-ml/jax/issues/743>`__.
 # - ``PJRT_NPROC`` is a variable that `XLA reads
 #   <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of
 #   threads.
-# - ``--xla_cpu_multi_thread_eigen`` is a flag that has been `recommended since 2019
-#   <https://github.com/jax-ml/jax/issues/743>`__.
-# - ``OMP_NUM_THREADS`` is a variable that many numerical libraries obey.
-#
-# Which of the four will work?
-from jaxcap.measure import fresh
+# - ``sched_setaffinity`` asks Linux to keep the process on some of the machine's cores, here on
+#   one:
+Source(threads.usage_on_one_core)
 
+# %%
+# Which of the four will work?
 FLAG = "--xla_cpu_multi_thread_eigen=false"
 limits = {
     "none": (threads.usage, {}),
-    "sched_setaffinity": (threads.usage_on_one_core, {}),
-    "PJRT_NPROC=1": (threads.usage, {"PJRT_NPROC": "1"}),
-    FLAG: (threads.usage, {"XLA_FLAGS": FLAG}),
     "OMP_NUM_THREADS=1": (threads.usage, {"OMP_NUM_THREADS": "1"}),
+    FLAG: (threads.usage, {"XLA_FLAGS": FLAG}),
+    "PJRT_NPROC=1": (threads.usage, {"PJRT_NPROC": "1"}),
+    "sched_setaffinity": (threads.usage_on_one_core, {}),
 }
 
 # %%
-# Whatever else runs on the machine takes cores away from these processes. So we start each of them
-# a few times, and keep the run in which a call had the most cores:
+# To find out, we count again. A busy machine may give a thread no time to work, so each limit gets
+# a few fresh processes, and we keep the largest count:
 used = {name: [] for name in limits}
 for _ in fresh.rounds(3):
     for name, (function, settings) in limits.items():
@@ -58,114 +71,76 @@ for _ in fresh.rounds(3):
 
 
 # %%
-def busiest(name, task):
-    """Return the threads that shared a call, and the cores they had."""
-    return max((run[task] for run in used[name]), key=lambda run: run[1])
-
-
-def verdict(name):
-    """Say whether a limit keeps both calls to one core."""
-    unlimited, limited = (
-        max(busiest(some, task)[1] for task in ("product", "tanh"))
-        for some in ("none", name)
-    )
-    if unlimited < 1.2:
-        return "can't tell"
-    return "yes" if limited < 1.2 else "no"
+def count(name, call):
+    """Count the threads of a call: at least one for each core that was busy."""
+    return max(max(run[call][0], round(run[call][1])) for run in used[name])
 
 
 # %%
-import os
-
 from jaxcap.results.tables import Table
 
+CALLS = "product", "tanh"
+counts = {name: [count(name, call) for call in CALLS] for name in limits}
+can_tell = max(counts["none"]) > 1
 rows = []
-for name in limits:
-    shared = [busiest(name, task) for task in ("product", "tanh")]
-    texts = [f"{at_work} on {cores:.1f} cores" for at_work, cores in shared]
-    rows.append((name, *texts, "" if name == "none" else verdict(name)))
-title = f"Threads at work, on a machine with {os.cpu_count()} cores"
-Table(title, ("limit", "in the product", "in tanh", "limits?"), rows)
+for name, both in counts.items():
+    verdict = "can't tell"
+    if can_tell:
+        verdict = "no" if max(both) > 1 else "yes"
+    rows.append((name, *map(str, both), "" if name == "none" else verdict))
+headers = "limit", *(f"threads in {call}" for call in CALLS), "works?"
+Table("Threads at work under each limit", headers, rows)
 
 # %%
-# A limit works if it keeps a call to about one core, however many threads share that core, and if
-# the same call takes more without a limit. If even the unlimited call had no more, the last column
-# says *can't tell*: the machine has only one core, or others kept the rest of them busy.
+# Of the four limits, :measured:`outcome`.
 #
-# A limit that works in one release may do nothing in the next. The flag, for example, was
-# recommended for XLA's old runtime, which `jaxlib 0.4.32
-# <https://docs.jax.dev/en/latest/changelog.html#jaxlib-0-4-32-september-11-2024>`__ replaced. Of
-# the four limits, only ``sched_setaffinity`` needs nobody's cooperation, because the operating
-# system enforces it. With ``taskset``, you can limit any program on Linux without touching its
-# code, here to the first core:
+# A variable or a flag works only if the program heeds it. ``OMP_NUM_THREADS`` addresses programs
+# that share their work by means of `OpenMP
+# <https://www.openmp.org/spec-html/5.1/openmpse59.html>`__. The flag was recommended for an older
+# version of JAX's code for CPUs, which `jaxlib 0.4.32
+# <https://docs.jax.dev/en/latest/changelog.html#jaxlib-0-4-32-september-11-2024>`__ replaced. And
+# ``PJRT_NPROC`` is what XLA reads today, but a later XLA may read something else. The affinity that
+# ``sched_setaffinity`` sets is different, because the operating system enforces it. The command
+# ``taskset`` sets it without any change to your code, here to the first core:
 #
 # .. code-block:: console
 #
 #    $ taskset -c 0 python script.py
 #
-# A wrong flag ends the process
-# -----------------------------
-# ``XLA_FLAGS`` holds flags for a whole process, and XLA `reads them when it starts
-# <https://docs.jax.dev/en/latest/xla_flags.html>`__. Let's give it two, one after the other. The
-# first is misspelt, with the British ``maths`` for ``math``. The second used to work: when XLA's
-# new runtime had made `some people's loops slow <https://github.com/jax-ml/jax/issues/26145>`__,
-# setting it to ``false`` brought the old runtime back.
-old_flags = ("xla_cpu_enable_fast_maths", "xla_cpu_use_thunk_runtime")
-for name in old_flags:
-    try:
-        fresh.call(threads.usage, XLA_FLAGS=f"--{name}=false")
-        print("The process went on, with", name)
-    except fresh.FreshProcessError as error:
-        print(str(error).partition("] ")[2])
-
-# %%
-# If XLA doesn't know a name, it ends the process, without an exception that the process could
-# catch. XLA may keep the name of a retired flag for a while, and only print a warning. Once the
-# name is gone, programs that still set it stop working.
+# From inside Python, call ``sched_setaffinity`` before you import JAX. It limits `the thread that
+# calls it <https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html>`__ and those that this
+# thread starts afterwards, but none of XLA's threads that already run.
 #
-# Many flags have a better place: :func:`jax.jit` `takes them for one function
-# <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__. There, an unknown name raises an
-# exception, which you can catch. How will it treat the same two names?
-import jax
-
-for name in old_flags:
-    try:
-        print(jax.jit(jax.nn.gelu, compiler_options={name: False})(1.0))
-    except jax.errors.JaxRuntimeError as error:
-        print(error)
-
-# %%
-# What do the options change?
-# ---------------------------
-# Here are three options that people try. *Fast maths* lets the compiler `rearrange a calculation
-# <https://llvm.org/docs/LangRef.html#fast-math-flags>`__ as if arithmetic were exact. *No
-# optimisation* turns off the optimisations of LLVM, which writes the machine code. *One thread* is
-# the flag that was recommended for limiting threads:
+# Options of the compiler can change the speed
+# --------------------------------------------
+# Other flags decide how XLA compiles. You needn't set them for the whole process: :func:`jax.jit`
+# takes them `for one function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__, as
+# ``compiler_options``. We try three:
 from jaxcap.experiments import compiler_options as experiments
 
 for name, options in experiments.OPTIONS.items():
     print(f"{name:16} {options}")
 
 # %%
-# We compile three functions with each of them: ``gelu`` of many numbers, the gradient of a network
-# with four layers, and a matrix product. Which option will make which function faster? The table
-# compares each time with that of the same function without options:
-results = experiments.COMPILER_OPTIONS.run(budget_s=0.03)
-results.speedups(over=experiments.DEFAULT)
-
-# %%
-from jaxcap.experiments.compiler_options import DEFAULT, FAST_MATHS, GELU
+# *Fast maths* lets the compiler `rearrange a calculation
+# <https://llvm.org/docs/LangRef.html#fast-math-flags>`__ as if arithmetic were exact, so the last
+# digits of a result may change. *No optimisation* turns off the optimisations of LLVM, which writes
+# the machine code. *One thread* is the flag that you have just met.
+#
+# We compile three functions with each option: ``gelu`` of many numbers, the gradient of a network
+# with four layers, and a matrix product. Which option will make which of them faster?
 from jaxcap.report import figures
 
-of_gelu = results.select(work=GELU)
-_ = figures.ratios(of_gelu, over=DEFAULT, title="gelu with other options")
-
-# sphinx_gallery_thumbnail_number = 1
+results = experiments.COMPILER_OPTIONS.run(budget_s=0.03)
+_ = figures.ratios(
+    results,
+    over=experiments.DEFAULT,
+    title="Three functions, compiled with other options",
+)
 
 # %%
-# The same option can matter to one function and not to another. For a matrix product, XLA may call
-# a library that was compiled long before your program, and LLVM's options don't reach into that.
-# ``gelu`` is compiled from scratch, so look at it more closely:
+# Fast maths promises speed by its name. Does ``gelu`` get any?
+from jaxcap.experiments.compiler_options import DEFAULT, FAST_MATHS, GELU
 from jaxcap.report.claims import claim, speedup_of
 
 fast_maths_pays = claim(
@@ -176,6 +151,7 @@ fast_maths_pays = claim(
 fast_maths_pays
 
 # %%
+# LLVM's optimisations are on by default. What are they worth to the same function?
 optimising_pays = claim(
     "gelu is computed more slowly without LLVM's optimisations",
     results,
@@ -185,38 +161,67 @@ optimising_pays = claim(
 optimising_pays
 
 # %%
-# Whatever fast maths saves, it may cost digits, because it lets the compiler reorder sums and
-# approximate. And with one more option, the compiler for CPUs takes it for granted that there is no
-# NaN. Will a program that is compiled like that find one?
-import jax.numpy as jnp
-
-nan = jax.device_put(jnp.nan, jax.devices("cpu")[0])
-
-trusting = {
-    "xla_cpu_enable_fast_math": True,
-    "xla_cpu_fast_math_honor_nans": False,
-}
-found = jax.jit(jnp.isnan, compiler_options=trusting)(nan)
-print("by default:", jnp.isnan(nan), " trusting:", found)
+product_unoptimised = results.speedup(
+    experiments.UNOPTIMISED, over=DEFAULT, work=experiments.PRODUCT
+)
 
 # %%
-# A compiler that assumes that there is no NaN may remove the test for it. So if your program looks
-# for NaN to notice its own faults, don't use this option.
+# The same option can matter to one function and not to another. The product without LLVM's
+# optimisations was :measured:`product_unoptimised than by default`. XLA may call a library for a
+# product, whose code was compiled long before yours, so that the option can't reach it, while
+# ``gelu`` is compiled from scratch. So measure an option on your own function.
+#
+# A wrong name ends the process, or raises an exception
+# -----------------------------------------------------
+# The variable ``XLA_FLAGS`` sets flags for a `whole process
+# <https://docs.jax.dev/en/latest/xla_flags.html>`__. What if there is no such flag? We try two
+# names. The first is misspelt, with the British ``maths`` for ``math``. The second is out of date:
+# it once `brought back the old implementation
+# <https://github.com/jax-ml/jax/issues/26145>`__, in which some loops had been faster.
+wrong_names = "xla_cpu_enable_fast_maths", "xla_cpu_use_thunk_runtime"
+for name in wrong_names:
+    try:
+        fresh.call(threads.usage, XLA_FLAGS=f"--{name}=false")
+        print("The process went on, with", name)
+    except fresh.FreshProcessError as error:
+        print(str(error).partition("] ")[2])
+
+# %%
+# XLA ends a process whose flags contain a name that it doesn't know, and there is no exception to
+# catch. But it may still know the name of a flag that has lost its effect, and then it only logs a
+# warning. So a program that runs doesn't prove that its flags do anything. Now give the same names
+# to ``jax.jit``, as options of one function:
+import jax
+
+for name in wrong_names:
+    try:
+        print(jax.jit(jax.nn.gelu, compiler_options={name: False})(1.0))
+    except jax.errors.JaxRuntimeError as error:
+        print(error)
+
+# %%
+# The exception says which name is wrong, and your program can decide what to do about it.
 #
 # Takeaway
 # --------
+asked = [name for name in limits if name != "none"]
+working = [name for name in asked if max(counts[name]) == 1]
+outcome = "none kept both calls to one thread"
+if working:
+    outcome = f"these kept both calls to one thread: {', '.join(working)}"
+if not can_tell:
+    outcome = "none can be judged: without them, one thread was enough"
+
 fast, unoptimised = fast_maths_pays.estimate, optimising_pays.estimate
 
 # %%
-# To leave cores to others on Linux, limit the process with ``sched_setaffinity`` or ``taskset``,
-# because the operating system applies that limit, so that it depends on no release. Do so before
-# the process imports JAX, because threads that exist already keep their cores. Other limits may
-# silently stop working. To check one, count the cores that your calls keep busy on an idle machine,
-# with the limit and without.
+# To leave cores to others on Linux, start Python with ``taskset``: the operating system enforces
+# that limit. Of the four limits that we tried, :measured:`outcome`. So don't trust a limit before
+# you have counted the threads that work under it.
 #
-# Give flags to ``jax.jit``, as ``compiler_options``, where a wrong name raises an exception instead
-# of ending the process. And measure what they do: on this page's machine, ``gelu`` with fast maths
-# was :measured:`fast than by default`, and without LLVM's optimisations it was
+# Give the compiler's options to ``jax.jit``, where a wrong name raises an exception instead of
+# ending the process, and time your function with them and without. On this page's machine, ``gelu``
+# with fast maths was :measured:`fast than by default`, and without LLVM's optimisations it was
 # :measured:`unoptimised than by default`.
 #
 # Try it yourself in :doc:`exercise 11 </exercises/11_second_process>`. Next: :doc:`should a
