@@ -22,8 +22,9 @@ Source(placement.safe_distances, placement.stress, placement.step)
 
 # %%
 # The names in :func:`jax.named_scope` don't change what is computed, but will help us to read the
-# profile. As the limit, we take the median of all ten thousand errors, and we run everything on the
-# CPU:
+# profile. As the limit, we take the median of all ten thousand errors. Everything runs on the CPU. To
+# profile a GPU, put the arrays there instead, and know that operations which XLA submits together,
+# as a *command buffer*, `may be missing <https://github.com/openxla/xprof/issues/3070>`__.
 from functools import partial
 
 import jax
