@@ -2,17 +2,18 @@
 Who should hand out the keys?
 =============================
 
-Splitting keys by hand is tedious, so many programs leave it to a *generator*: an object that holds
-a key, and hands out a new one when asked. That is convenient, but inside a compiled function, a
-generator may hand out the same key in every call, and no error says so. This page shows why, looks
-at two generators without that fault, one of JAX's and one of this site's, and measures what keys
-cost.
+Splitting keys by hand is tedious to write and to read, so many programs let an object hand them
+out. The author of `one of them <https://github.com/dostuffthatmatters/jax-capability-analysis>`__
+didn't think that this could lead to invalid results. But inside a compiled function, such an object
+may hand out the same key in every call, and no error says so. This page shows why, tries two
+generators without that fault, and measures what a hundred keys cost.
 """
 
 # %%
 # A generator may freeze inside jit
 # ---------------------------------
-# Many programs have a class like this one:
+# This class is like the one in that program. It holds a key, and splits off another whenever it is
+# asked:
 import jax
 
 
@@ -26,38 +27,43 @@ class Provider:
 
 
 # %%
-# The provider works until you use it inside a compiled function. What do you expect from three
-# calls?
+# Use the provider inside a compiled function, which adds noise to its argument. What do you expect
+# from three calls?
 provider = Provider(0)
 noisy = jax.jit(lambda x: x + jax.random.normal(provider.get()))
 for call in range(3):
     print(call, noisy(0.0))
 
 # %%
-# The noise is frozen. :func:`jax.jit` ran the Python code only once, at the first call, to record
-# what it does to its arguments. The key that the provider held wasn't an argument, so it became a
-# constant of the compiled program, and each call splits that same key. Worse, the provider is
-# broken: it now holds one of the stand-ins with which JAX made its record, and fails when it is
-# used next, perhaps far away from the cause:
+# The noise is frozen. :func:`jax.jit` ran the Python code only once, in the first call, to record
+# what it does to ``x``, which is called *tracing*. The provider's key wasn't an argument, so it
+# became a constant of the compiled program, and each call splits the same key.
+#
+# The provider itself is now broken, too. While JAX traced, ``get`` stored a *tracer* instead of a
+# key, one of the stand-ins for values with which JAX makes its record. You hear of it when the
+# provider is used again, perhaps in another part of the program:
 try:
     provider.get()
 except jax.errors.UnexpectedTracerError as error:
     print(str(error).split(". ")[0])
 
 # %%
-# The cure is to make the key an argument. Split outside, and pass a new key into each call:
+# A key that is an argument can't freeze
+# --------------------------------------
+# What changes from call to call has to be an argument. So split outside of the compiled function,
+# and pass a new key into each call:
 noisy = jax.jit(lambda key, x: x + jax.random.normal(key))
 for noise_key in jax.random.split(jax.random.key(1), 3):
     print(noisy(noise_key, 0.0))
 
 # %%
-# Two generators that don't freeze
-# --------------------------------
-# Here are two generators that avoid the problem, in opposite ways. JAX's own ``stateful_rng``, which
-# is `experimental
-# <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`_, keeps its counter in a mutable
-# array, a *ref* (:func:`jax.new_ref`). JAX can trace what happens to a ref, so the counter advances
-# even inside a compiled function:
+# A safe generator shows JAX its state, or refuses to draw
+# --------------------------------------------------------
+# If you like the convenience of a generator, there are two ways to make one safe. JAX's own
+# ``stateful_rng``, which is `experimental
+# <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`__, keeps its counter in a *ref*
+# (:func:`jax.new_ref`), an array that a compiled function can change. So the counter advances in
+# each call:
 from jax.experimental.random import stateful_rng
 
 rng = stateful_rng(2)
@@ -66,12 +72,14 @@ for call in range(3):
     print(call, noisy(0.0))
 
 # %%
-# Two transformations need care. Under :func:`jax.vmap`, the rows of a batch can't share a generator,
-# so pass in ``rng.split(n)``, a generator for each. Under :func:`jax.grad`, a generator from outside
-# can't draw in JAX 0.10, so pass in a key from ``rng.key()``.
+# Such a generator has `the limits of a ref
+# <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.random.stateful_rng.html>`__. For
+# instance, the rows of a batch can't share one under :func:`jax.vmap`, so you pass in
+# ``rng.split(n)``, a generator for each row.
 #
-# This site's :class:`~jaxcap.tools.prng.KeyStream` goes the other way: it hands out keys, by folding
-# a counter into the key of its seed, and refuses to do so while JAX traces:
+# This site's :class:`~jaxcap.tools.prng.KeyStream` goes the other way. It hands out keys, which it
+# makes by folding a counter into the key of its seed. If you ask for one while JAX traces, it raises
+# an error that says what to do:
 from textwrap import fill
 
 from jaxcap.tools.prng import KeyStream, TracedDrawError
@@ -86,15 +94,14 @@ except TracedDrawError as error:
 # %%
 # What do a hundred keys cost?
 # ----------------------------
-# Suppose you need a hundred keys. You can split a hundred times, or draw a hundred times from a
-# stream. Or you can make all of them in one call, with ``split(key, 100)`` or ``stream(100)``,
-# which return an array of keys to map over with :func:`jax.vmap`. Which of these four ways will be
-# fast?
+# Suppose that you need a hundred keys. You can split a hundred times, or draw a hundred times from
+# a stream. Or you can ask for all keys at once, with ``split(key, 100)`` or ``stream(100)``, and
+# get an array of keys, over which you can map with :func:`jax.vmap`.
 #
-# Count the calls to JAX. For each key, ``key, subkey = split(key)`` takes two: the split, and the
-# unpacking of its result into two keys. ``next(stream)`` takes one, a compiled ``fold_in``. A batch
-# takes one in all, however many keys it has. If only calls took time, a stream would need half of
-# splitting's time, and a batch of a hundred keys a two-hundredth of it.
+# There is little to compute for a key, but each operation of JAX :doc:`takes a while to start
+# </tutorials/performance/dispatch_overhead>`. Splitting off a key takes two operations: the split,
+# and taking its result apart. ``next(stream)`` takes one, and all hundred keys at once take one.
+# Which of the four ways will be fast, and by what factor?
 from jaxcap.experiments import keys as ways
 
 from jaxcap.report import figures
@@ -110,12 +117,7 @@ _ = figures.bars(
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-results.speedups(over=ways.SPLIT_EACH)
-
-# %%
-# The count predicts factors of two and two hundred. For a hundred keys, the stream was
-# :measured:`drawn than splitting one by one`, and one split into all was
-# :measured:`batch than a hundred splits`. First, the keys that are made one by one:
+# First compare the two ways that make one key at a time:
 from jaxcap.report.claims import claim, speedup_of
 
 stream_pays = claim(
@@ -127,7 +129,7 @@ stream_pays = claim(
 stream_pays
 
 # %%
-# Then all keys at once:
+# Then compare a hundred splits with a single one that makes all the keys:
 batch_pays = claim(
     "one split into a hundred keys is faster than a hundred splits",
     results,
@@ -136,34 +138,19 @@ batch_pays = claim(
 batch_pays
 
 # %%
-# The count takes all calls to be equally expensive, and they aren't. The stream's calls are
-# compiled as a whole, while :func:`jax.random.split` runs some Python code first. And on a CPU, JAX
-# :doc:`hands larger computations to another thread
-# </tutorials/transformations/asynchronous_dispatch>`, which can take longer than making the keys.
-# It goes by the floating-point operations that XLA counts. When we read the source, the border was
-# at a thousand:
-from functools import partial
-
-for count in (2, 100):
-    split = jax.jit(partial(jax.random.split, num=count))
-    cost = split.lower(jax.random.key(0)).compile().cost_analysis()
-    print(f"{count} keys: {cost.get('flops', 0):,.0f} operations")
-
-# %%
-# So a CPU may hand over a split into a hundred keys, and does a split into two at once. But the
-# price of keys matters only in a loop whose steps do little else. Otherwise, choose the way that is
-# easiest to get right.
+# The price of keys matters in a loop that does little else than draw. In other programs, choose the
+# way that is easiest to get right.
 #
 # Takeaway
 # --------
-drawn, batch = stream_pays.estimate, batch_pays.estimate
+batch = batch_pays.estimate
 
 # %%
-# Hand a compiled function its key as an argument. If the function gets a key anywhere else, JAX may
-# make that key a constant, and then the noise freezes. A generator is convenient, and safe if it
-# refuses to draw while JAX traces, or keeps its counter where JAX can see it. If you know how many
-# keys you need, ask for all of them at once: one split into a hundred was
-# :measured:`batch than a hundred splits`.
+# Hand a compiled function its key as an argument. A key from anywhere else may become a constant of
+# the compiled program, and then the noise freezes. A generator is safe if it keeps its counter
+# where JAX sees it change, as ``stateful_rng`` does, or if it refuses to draw while JAX traces, as
+# ``KeyStream`` does. If you know how many keys you need, ask for all of them at once: one split
+# into a hundred was :measured:`batch than a hundred splits`.
 #
 # Try it yourself in :doc:`the second exercise </exercises/2_random_numbers>`. Next:
 # :doc:`what jit buys </tutorials/transformations/jit>`.
