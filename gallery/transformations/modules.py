@@ -2,26 +2,26 @@
 What does a Flax module cost?
 =============================
 
-:doc:`The page before </tutorials/transformations/pytrees>` kept a model in a dict, which each step
-replaced by a new one. In Flax, a model is an object, and a step changes it. JAX can take such an
-object apart, but a change that a compiled function makes to it is lost. How does Flax keep the
-change, what does that cost in each call, and how can you avoid it?
+In Flax NNX, a model is an object, and each training step changes it. JAX can compile such a step,
+but loses the change, so Flax does extra work in each call to save it. This page shows what that
+work is, how much it adds to a plain step on a dict, and when you would notice.
 """
 
 # %%
-# A step that changes its model
-# -----------------------------
-# In Flax NNX, `the newer of Flax's interfaces <https://flax.readthedocs.io/en/latest/why.html>`__,
-# a model has its parameters as attributes. This is a stack of layers, and a step that trains the
-# stack:
+# A compiled step forgets what it changed
+# ---------------------------------------
+# :doc:`The page before </tutorials/transformations/pytrees>` kept a model in a dict, which each step
+# replaced by a new one. In NNX, `the newer of Flax's interfaces
+# <https://flax.readthedocs.io/en/latest/why.html>`__, parameters are attributes of an object. Here
+# is a stack of layers, and a step that writes new parameters into it and returns the loss:
 from jaxcap.kernels import stacks
 from jaxcap.report.source import Source
 
 Source(stacks.Stack, stacks.step_module)
 
 # %%
-# The step writes new parameters into the model, and returns nothing but the loss. Does the model
-# learn if the step is compiled, by JAX and by Flax?
+# We compile this step first with :func:`jax.jit` and then with ``nnx.jit``, and take three steps
+# with each. With which of them does the model learn?
 import jax
 from flax import nnx
 
@@ -33,36 +33,60 @@ for compiled in jax.jit(stacks.step_module), train:
     print([f"{loss:.4f}" for loss in losses])
 
 # %%
-# Under ``jax.jit``, the loss stays what it was, because
-# :doc:`side effects get lost </tutorials/transformations/jit>`. Under ``nnx.jit``, it falls.
+# With ``jax.jit``, the loss stays what it was. JAX takes the model apart into its arrays, and puts
+# together another model to trace the step with. The step changes that other model, and nobody keeps
+# it. With ``nnx.jit``, the loss falls, so the change must have found a way out.
 #
-# How a change gets out of a compiled program
-# -------------------------------------------
-# ``nnx.jit`` `splits <https://flax.readthedocs.io/en/latest/guides/jax_and_nnx_transforms.html>`__
-# the object into a graph, which becomes part of the program, and a state, which is a pytree. The
-# program puts a model together from the two, lets the step change it, and returns the new state,
-# which ``nnx.jit`` writes into your object. You can also split the object yourself, once, and pass
-# only the state from step to step:
-graph, state = nnx.split(model)
-for path, leaf in jax.tree.leaves_with_path(state):
-    print(f"{jax.tree_util.keystr(path)} {leaf.shape}")
+# A change gets out in a ref, or as a result
+# ------------------------------------------
+# JAX has arrays that a compiled function may change, which are called :doc:`refs
+# </tutorials/transformations/updates>`. Writing to a ref is part of the compiled program, so it
+# happens in each call:
+steps = jax.new_ref(0)
+
+
+@jax.jit
+def count_step():
+    steps[...] += 1
+
+
+for _ in range(3):
+    count_step()
+print(steps[...])
 
 # %%
+# By default, Flax keeps parameters in ordinary arrays, so ``nnx.jit`` goes the other way, and lets
+# the program return the new ones. It `splits
+# <https://flax.readthedocs.io/en/latest/guides/jax_and_nnx_transforms.html>`__ your object into a
+# *graph*, which says how the object is built, and a *state*, which is a pytree of its arrays. The
+# program takes a state and returns another, which ``nnx.jit`` then writes into your object.
+#
+# You can also split the object by hand, once, and pass the state from step to step:
 Source(stacks.step_split)
 
 # %%
-# What does the object cost in each call?
-# ---------------------------------------
-# `Flax's guide to performance <https://flax.readthedocs.io/en/latest/guides/performance.html>`__
-# says that ``nnx.jit`` goes through the object in Python, which adds to the time of each call. How
-# much? We let the same stack take a step in three forms: as a module, with its state split off, and
-# with the same parameters in a plain dict. Its 10 layers have 20 arrays:
+from functools import partial
+
+graph, state = nnx.split(stacks.Stack(layers=2, width=8))
+split_step = jax.jit(partial(stacks.step_split, graph))
+for _ in range(3):
+    loss, state = split_step(state, *examples)
+    print(f"{loss:.4f}")
+
+# %%
+# The model learns as it did with ``nnx.jit``, which splits in every call. This loop split once.
+#
+# What does it cost to split in every call?
+# -----------------------------------------
+# We let a stack of ten layers take a step in three forms: as a module with ``nnx.jit``, with its
+# state split off, and as a dict, without Flax. All three compute the same loss and gradient, which
+# is little work, because a layer has only 8 units. How much shorter will the step be without Flax?
 from jaxcap.experiments import stacks as experiments
 
 results = experiments.STACKS.run(budget_s=0.03)
 
 # %%
-from jaxcap.experiments.stacks import MODULE, SPLIT
+from jaxcap.experiments.stacks import DICT, MODULE, SPLIT
 from jaxcap.report import figures
 
 _ = figures.bars(
@@ -73,9 +97,6 @@ _ = figures.bars(
 )
 
 # %%
-results.select(layers=10).speedups(over=MODULE)
-
-# %%
 from jaxcap.report.claims import claim, speedup_of
 
 splitting_pays = claim(
@@ -84,11 +105,17 @@ splitting_pays = claim(
     results,
     speedup_of(SPLIT, over=MODULE, layers=10),
 )
+split_once = splitting_pays.estimate
+without_flax = results.select(layers=10).speedup(DICT, over=MODULE)
 splitting_pays
 
 # %%
-# All three forms give XLA the same work, so a difference comes from what happens around that work.
-# Here is how often Python enters a function in each step:
+# And the step on a dict, without Flax, was :measured:`without_flax than the one with nnx.jit`.
+#
+# The extra work is done in Python
+# --------------------------------
+# The arithmetic is the same, so we look at what happens around it. Python can report each of its
+# functions that a call enters:
 import sys
 
 
@@ -100,55 +127,59 @@ def python_calls(call, *args):
     return events.count("call")
 
 
+# %%
+# Here are the counts for one step, first with ten layers, and then with twice as many:
 counts = {}
-for name, way in experiments.prepare(layers=10).items():
-    way()
-    counts[name] = python_calls(way)
-    print(f"{name:12} {counts[name]:5}")
+for layers in 10, 20:
+    for name, way in experiments.prepare(layers).items():
+        way()
+        counts[name, layers] = python_calls(way)
+        print(f"{layers} layers, {name:11} {counts[name, layers]:5}")
 
 # %%
-# JAX takes a dict apart in compiled code, so next to no Python runs for the dict. A split state
-# wraps each array in a ``Param``. Flax unwraps these in Python before the call, and makes new ones
-# around the results after it. In a module, Flax has to find the arrays first.
+# For a dict, the one function is our own, which drops the new parameters: JAX takes a dict apart in
+# compiled code. In a split state, each array sits in a ``Param``, an object of Flax's, and JAX calls
+# Flax's Python code to unwrap it and to wrap the result. In a module, Flax first has to find these
+# objects. So Python's work grows with the number of arrays, however small they are.
 #
-# Python's work grows with the number of arrays, and not with their size. So it matters only if the
-# device has little to compute. With longer steps, Python
-# prepares the next call :doc:`while the device still works on the last one
-# </tutorials/transformations/asynchronous_dispatch>`, and you don't wait for it.
+# You notice it when steps are short
+# ----------------------------------
+# While the device works on one step, Python can :doc:`prepare the next
+# </tutorials/transformations/asynchronous_dispatch>`, unless it waits for the loss. So if the device
+# takes longer than Python, Flax's work costs you nothing. `Flax's guide to performance
+# <https://flax.readthedocs.io/en/latest/guides/performance.html>`__ plots that for growing models.
 #
-# Large models can have many arrays and short steps, too. The developers of vLLM's backend for TPUs
-# had already split their model, and still `found thousands of Python calls
-# <https://github.com/vllm-project/tpu-inference/pull/2615>`__ in each step, which unwrapped the
-# parameters. They now pass a tuple of plain arrays.
+# But even a large model can have short steps, for instance when it generates text. The developers
+# of vLLM's backend for TPUs had split the state of their model once, and still `counted
+# <https://github.com/vllm-project/tpu-inference/pull/2615>`__ thousands of calls a step, each to
+# unwrap an array. They now pass a tuple of plain arrays.
 #
-# How can you keep the module and spare the work?
-# -----------------------------------------------
-# Flax's guide to performance has a remedy. ``nnx.cached_partial`` goes through the module once and
-# binds it to the function, and each later call reuses the result of that walk. In return, a step
-# may change numbers in the module, but must not leave it with another structure:
-stack = stacks.Stack(layers=10, width=8)
-cached = nnx.cached_partial(train, stack)
-cached(*examples)
-cached_calls = python_calls(cached, *examples)
-print(f"cached       {cached_calls:5}")
+# In training, you can keep the module, and have Flax take it apart only once. ``nnx.jit_partial``
+# binds it to the step, so that a call needs nothing but the data:
+model = stacks.Stack(layers=10, width=8)
+bound = nnx.jit_partial(stacks.step_module, model, graph=False)
+bound(*examples)
+bound_calls = python_calls(bound, *examples)
+print(bound_calls)
 
 # %%
-# The count shows how many of Python's calls are left with ``cached_partial``. Recent versions of
-# Flax have another remedy: ``nnx.jit(..., graph=False)`` treats the module `as a pytree
-# <https://flax.readthedocs.io/en/latest/api_reference/nnx/transforms.html>`__ instead of a graph,
-# so no two of its layers can share a variable. We haven't measured how much time either saves.
+# In return, the step may change the numbers in the module, but not how the module is built, and with
+# ``graph=False``, no two layers may `share a variable
+# <https://flax.readthedocs.io/en/latest/api_reference/flax.nnx/transforms.html>`__. A count of calls
+# isn't a time, so time your own step before you choose.
 #
 # Takeaway
 # --------
-split_once = splitting_pays.estimate
-split_calls = counts[SPLIT]
+module_calls = counts[MODULE, 10]
 
 # %%
-# In each call, ``nnx.jit`` takes the module apart in Python. With ten small layers, a step with a
-# state that was split once was :measured:`split_once than one with nnx.jit`. If your steps take so
-# long that the device is busy while Python works, keep the form that is easiest to read. If your
-# steps are short, split the module once: a step then entered :measured:`split_calls` functions of
-# Python, and with ``nnx.cached_partial`` :measured:`cached_calls`.
+# In each call, ``nnx.jit`` takes the model apart in Python. For ten small layers, a step entered
+# :measured:`module_calls` functions of Python. With the state split once, a step was
+# :measured:`split_once than one with nnx.jit`.
+#
+# You don't notice that while the device takes longer than Python, so if your steps are long, use
+# ``nnx.jit``. If they are short, split the model once, or bind it to the step: with
+# ``nnx.jit_partial``, a step entered :measured:`bound_calls` functions.
 #
 # Next: :doc:`what a type checker sees of JAX's transformations
 # </tutorials/transformations/typed_transformations>`.

@@ -179,7 +179,7 @@ KEYWORDS = {
     "transformations/updates": ("buffer donation", "in-place update", "memory_analysis", "ref"),
     "transformations/indexing": ("scatter", "gather", "segment_sum", "one-hot", "sort"),
     "transformations/pytrees": ("jax.tree.map", "Optax", "nested dicts", "leaves"),
-    "transformations/modules": ("NNX", "Flax", "mutable state", "cached_partial"),
+    "transformations/modules": ("NNX", "Flax", "mutable state", "jit_partial"),
     "transformations/typed_transformations": ("type checking", "mypy", "pyright"),
     "performance/timing": ("benchmarking", "timeit", "warm-up"),
     "performance/precision": ("false alarm", "prediction interval", "noise"),
