@@ -3,76 +3,58 @@ Will it fit into memory?
 ========================
 
 A program that runs out of memory usually does so late, when the data are loaded and everything is
-compiled. But you can find out beforehand. This page asks the compiler how much memory a gradient
-needs, and checks the answer against what a process really takes. Then we let the gradient remember
-less and compute some numbers a second time. How much memory does that save, and what does it cost
-in time?
+compiled. You can find out beforehand, because the compiler plans the memory of a program in
+advance. This page reads that plan for a gradient, finds out what takes so much memory, and measures
+how much time it costs to get by with less.
 """
 
 # %%
-# Ask the compiler
-# ----------------
-# Our example is a stack of layers. Each multiplies a batch of examples by one matrix, takes
-# ``tanh``, multiplies by another matrix, and adds the result to the batch. (Ignore
-# ``checkpoint_name`` for now: it names the first product, so that JAX can be told to keep it.)
+# Ask the compiler before anything runs
+# -------------------------------------
+# Our example is a stack of layers. Each multiplies a batch of examples by a matrix, takes ``tanh``,
+# multiplies by another matrix, and adds the result to the batch. (``checkpoint_name`` returns its
+# argument as it is. We need the name later.)
 from jaxcap.kernels import memory
 from jaxcap.report.source import Source
 
 Source(memory.layer, memory.loss)
 
 # %%
-# To compile, JAX `needs shapes and types <https://docs.jax.dev/en/latest/201/aot.html>`__ but no
-# numbers, so you can compile for arrays that don't exist. :func:`jax.eval_shape` describes what a
-# function would return, and :class:`jax.ShapeDtypeStruct` describes an array:
+# To compile a function, JAX `needs shapes and types
+# <https://docs.jax.dev/en/latest/201/aot.html>`__, but no numbers. So we can describe the arrays
+# instead of making them:
 import jax
 import jax.numpy as jnp
 
 
-def described(layers, width=64, batch=512):
-    """Describe the weights of a stack, and a batch."""
-    stack = jax.eval_shape(lambda: memory.random_stack(layers, width))
-    return stack, jax.ShapeDtypeStruct((batch, width), "float32")
-
-
-def analysis(function, layers):
+def analysis(function, layers, width=64, batch=512):
     """Compile a function of a stack and a batch, and analyse its memory."""
-    compiled = jax.jit(function).lower(*described(layers)).compile()
-    return compiled.memory_analysis()
+    stack = jax.eval_shape(lambda: memory.random_stack(layers, width))
+    x = jax.ShapeDtypeStruct((batch, width), "float32")
+    return jax.jit(function).lower(stack, x).compile().memory_analysis()
 
 
 # %%
-# The loss needs memory for one layer at a time. How much more does its gradient need, for 32
-# layers? Guess before you read on.
+# The loss needs memory for one layer at a time. How much more does its gradient need, for a stack
+# of 32 layers? Guess before you read on.
 gradient = jax.grad(memory.loss)
-plans = {}
 for name, function in {"loss": memory.loss, "gradient": gradient}.items():
-    plans[name] = found = analysis(function, layers=32)
+    found = analysis(function, layers=32)
     print(f"{name}:")
     print(f"  {found.argument_size_in_bytes / 1e6:6.2f} MB of arguments")
     print(f"  {found.output_size_in_bytes / 1e6:6.2f} MB of results")
     print(f"  {found.temp_size_in_bytes / 1e6:6.2f} MB of temporaries")
-    print(f"  {found.peak_memory_in_bytes / 1e6:6.2f} MB at the peak?")
 
 # %%
-omitted = 0
-for found in plans.values():
-    others = found.argument_size_in_bytes + found.output_size_in_bytes
-    omitted += (
-        found.peak_memory_in_bytes < others + found.temp_size_in_bytes / 2
-    )
-omits_in = ("neither program", "one program", "both programs")[omitted]
-
-# %%
-# *Temporaries* are the memory that the program sets aside for its own use while it runs. The last
-# number, ``peak_memory_in_bytes``, looks like the answer, but here it leaves out the temporaries of
-# :measured:`omits_in`. So add arguments, results and temporaries instead.
+# *Temporaries* are the memory that the program sets aside for its own use while it runs. The sum of
+# the three numbers is what a call needs.
 #
-# A gradient remembers
-# --------------------
-# A gradient goes through the layers forwards, and then backwards from the last to the first. Going
-# backwards, it needs numbers that it computed going forwards. Which ones? :func:`jax.vjp` returns
-# the second half, the *backward pass*, as a function, which is also a pytree of
-# `everything that it remembers <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__:
+# A gradient remembers each layer
+# -------------------------------
+# Why does the gradient need so many temporaries? It goes through the layers forwards, and then
+# backwards, and the *backward pass* needs numbers from the *forward pass*. :func:`jax.vjp` tells us
+# which: it returns the backward pass as a function, which is also a pytree of `all that it
+# remembers <https://docs.jax.dev/en/latest/301/vjp-objects.html>`__.
 x = jnp.ones((512, 64))
 weights = tuple(w[0] for w in memory.random_stack(layers=1, width=64))
 
@@ -86,121 +68,43 @@ def remembered(layer):
 remembered(memory.layer)
 
 # %%
-# The gradient of a layer remembers the batch, the two matrices, and two arrays that were computed
-# between the matrices. The matrices are there anyway. So each layer should add the batch and the
-# two arrays to the temporaries:
-numbers_of_layers = (4, 16, 32, 64)
-temporaries = {
-    name: [analysis(f, n).temp_size_in_bytes for n in numbers_of_layers]
-    for name, f in {"gradient": gradient, "loss": memory.loss}.items()
-}
-
-# %%
-import matplotlib.pyplot as plt
-
-from jaxcap.report import figures
-
-figure, axes = plt.subplots(figsize=(6, 3.2))
-for (name, sizes), marker in zip(temporaries.items(), figures.MARKERS):
-    megabytes = [size / 1e6 for size in sizes]
-    axes.plot(numbers_of_layers, megabytes, marker=marker, label=name)
-axes.set(xlabel="layers", ylabel="MB of temporaries\n(lower is better)")
-axes.set_ylim(0)
-most, least = (temporaries[name][-1] for name in ("gradient", "loss"))
-times = f"{most / least:.0f} times as much as their loss"
-finding = f"The gradient of {numbers_of_layers[-1]} layers needs {times}"
-figures.headline(figure, finding)
-figures.label_ends(axes)
-
-# %%
-# Compare the slope of the gradient's line with the size of what a layer remembers besides its
-# matrices:
-first, *_, last = temporaries["gradient"]
-rise = (last - first) / (numbers_of_layers[-1] - numbers_of_layers[0])
+# That is the batch, the two matrices, and two arrays that were computed between the matrices. The
+# matrices are arguments of the whole program, so they take no new memory. Does the rest explain the
+# temporaries? Compare it with what one more layer adds to them:
 inputs, _, _, *between = remembered(memory.layer)
 kept = sum(4 * rows * columns for rows, columns in (inputs, *between))
-print(f"a layer adds {rise / 1e6:.2f} MB, and remembers {kept / 1e6:.2f} MB")
+few, more = (analysis(gradient, n).temp_size_in_bytes for n in (16, 32))
+print(f"a layer remembers {kept / 1e6:.2f} MB")
+print(f"and adds          {(more - few) / 16 / 1e6:.2f} MB of temporaries")
 
 # %%
-# What does the process take?
-# ---------------------------
-# An analysis is a plan. How much memory does the process take when it runs? The operating system
-# keeps a record of the most that a process has ever held. We read it before and after a call, and
-# the difference is what the call added. The record never falls, so a large call hides all smaller
-# ones after it. Therefore, each call gets a fresh process. (On a GPU, we ask JAX for the peak. What
-# ``nvidia-smi`` shows is no help, because by default JAX `reserves most of the GPU's memory
-# <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__ with its first operation.)
-#
-# We run two gradients, with a batch so large that little else in the process matters. The second
-# gradient is the subject of the next section:
-from jaxcap.experiments import memory as experiments
-from jaxcap.experiments.memory import EVERYTHING, INPUTS, PRODUCTS, WHOLE
-from jaxcap.measure import peak
-
-point = {"layers": 32, "width": 64, "batch": 4096}
-run = peak.growth_in_fresh_process
-seen = {
-    name: run(experiments.CHECKPOINTS, name, **point)
-    for name in (EVERYTHING, INPUTS)
-}
-
-# %%
-from jaxcap.results.tables import Table
-
-
-def in_megabytes(size):
-    """Write a number of bytes, which may be unknown."""
-    return "unknown" if size is None else f"{size / 1e6:,.1f} MB"
-
-
-rows = [(name, *map(in_megabytes, sizes)) for name, sizes in seen.items()]
-columns = ("gradient", "by analysis", "by its process")
-Table("Temporaries and results of one call", columns, rows)
-
-# %%
-# The operating system also counts memory that the runtime and its threads use, which the compiler
-# doesn't know about: here, :measured:`excess`. Plan with the analysis, and leave some room
-# for the rest.
-#
 # Remember less, and compute it again
 # -----------------------------------
-# :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments. In the
-# backward pass, the function runs again to recover the rest, which is called *rematerialisation*. A
-# *policy* lets you choose what else to remember, such as the product that got a name in ``layer``:
+# :func:`jax.checkpoint` wraps a function so that its gradient remembers only the arguments, and
+# computes the rest again in the backward pass. A *policy* can keep more, such as the product that
+# got a name in ``layer``:
 only_product = jax.checkpoint_policies.save_only_these_names("product")
 with_product = jax.checkpoint(memory.layer, policy=only_product)
 print("arguments:  ", remembered(jax.checkpoint(memory.layer)))
 print("and product:", remembered(with_product))
 
 # %%
-# Here are four ways to the same gradient. The second looks like the easiest way to save memory,
-# with one checkpoint around everything:
+# Here are four ways to the same gradient. The second, with one checkpoint around the whole loss, is
+# the easiest to add to a program. What will it save?
+from jaxcap.experiments import memory as experiments
+from jaxcap.experiments.memory import EVERYTHING, INPUTS, PRODUCTS, WHOLE
+
 Source(experiments.losses)
 
 # %%
-# Do they agree? And what do they compute? The program's text contains the body of each loop only
-# once, so we count the operations of a single layer:
-ways = experiments.prepare(layers=4, width=8, batch=16)
-expected = jax.tree.leaves(ways[EVERYTHING]())
-for name, way in ways.items():
-    pairs = zip(jax.tree.leaves(way()), expected)
-    off = max(abs(a - b).max() for a, b in pairs)
-    text = way.func.lower(*way.args, **way.keywords).as_text()
-    products = text.count("stablehlo.dot_general")
-    tanhs = text.count("stablehlo.tanh")
-    print(f"{name:32} off by {off:.0e}, {products} products, {tanhs} tanh")
-
-# %%
-# An offset of 0 means that two gradients agree to the last bit. On other devices, they may differ
-# by rounding. For each layer, a plain gradient multiplies matrices six times: twice in the forward
-# pass, and four times in the backward pass. A checkpoint around each layer repeats the first of
-# these products and ``tanh``, or only ``tanh`` if the policy keeps the product. What will that do
-# to the time?
 order = (EVERYTHING, WHOLE, PRODUCTS, INPUTS)
 results = experiments.CHECKPOINTS.run(budget_s=0.05)
-results
 
 # %%
+import matplotlib.pyplot as plt
+
+from jaxcap.report import figures
+
 least, most = (
     f"{results.only(name).temporary_bytes / 1e6:.3g} MB"
     for name in (INPUTS, EVERYTHING)
@@ -224,9 +128,14 @@ right.set(
 )
 figures.headline(figure, trade_off)
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
+# A checkpoint around the whole loss `saves nothing
+# <https://docs.jax.dev/en/latest/301/remat.html#jax-checkpoint-fundamentals>`__: before it can go
+# backwards, the gradient has to compute the whole loss, and remember all of it. With a checkpoint
+# around each layer, one layer at a time is computed again and forgotten.
+#
+# That repeats the first product of each layer and ``tanh``, or only ``tanh`` if the policy keeps
+# the product. So you would expect to pay for the memory in time:
 from jaxcap.report.claims import claim, speedup_of
 
 recomputing_costs = claim(
@@ -239,9 +148,8 @@ recomputing_costs = claim(
 recomputing_costs
 
 # %%
-# Memory takes time, too. The first access to each new page of it interrupts the process by a *page
-# fault* (:doc:`mistake 9 of timing </tutorials/performance/timing>` has more on them). How much new
-# memory does each call get?
+# Memory takes time, too. On a CPU, the first access to each new page of memory interrupts the
+# process by a *page fault*. How much new memory does each call get?
 import mmap
 
 for name in order:
@@ -250,55 +158,41 @@ for name in order:
     print(f"{name:32} {new:5.1f} MB of new pages in each call")
 
 # %%
-# On Linux, glibc's ``malloc`` keeps freed blocks below a threshold for the next call, and returns
-# larger ones to the operating system. By default, the threshold `adapts
-# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__, but only up to 34 MB. So a gradient
-# with fewer temporaries may be spared the page faults. The experiment leaves ``malloc`` as it is,
-# as your program does. When we told it to keep all memory, in a try on a CPU, the two gradients came
-# much closer to each other.
+# On Linux, glibc's ``malloc`` keeps a freed block for the next call if it is `small enough
+# <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__, and returns a large one to the
+# operating system. The next call then gets new pages, and pays for them again. A gradient that
+# remembers less may be spared that, which can make up for what it computes twice.
 #
-# A checkpoint may save nothing
-# -----------------------------
-# A checkpoint around everything saves nothing, because the backward pass can't begin before the
-# whole forward pass has run, and all of it has to be remembered. And if you ask for the value as
-# well, the forward pass runs twice. JAX's documentation `warns of such a checkpoint
-# <https://docs.jax.dev/en/latest/301/remat.html#jax-checkpoint-fundamentals>`__: wrap the parts,
-# not the whole.
-#
-# Even a checkpoint around each layer may save nothing. Write the same stack as a Python loop, and
-# the compiler sees all its layers at once. Count how often JAX asks for ``tanh``, and how often the
-# compiled program computes it:
-import re
+# The compiler may undo a checkpoint
+# ----------------------------------
+# So far, the layers ran in a ``scan``. Write the same stack as a Python loop, and the compiler sees
+# all layers at once. What does a checkpoint around each save now?
 from functools import partial
 
-asked, done = {}, {}
-checkpointed = jax.checkpoint(memory.layer)
-for name, layer in {"plain": memory.layer, "layers": checkpointed}.items():
+sizes = []
+for name, layer in {
+    "everything": memory.layer,
+    "checkpoint layers": jax.checkpoint(memory.layer),
+}.items():
     unrolled = partial(memory.loss_unrolled, apply=layer)
-    lowered = jax.jit(jax.grad(unrolled)).lower(*described(layers=8))
-    compiled = lowered.compile()
-    asked[name] = lowered.as_text().count("stablehlo.tanh")
-    done[name] = len(re.findall(r" tanh\(", compiled.as_text()))
-    size = compiled.memory_analysis().temp_size_in_bytes / 1e6
-    print(f"{name:6} {asked[name]:2} asked, {done[name]} done, {size:.2f} MB")
+    sizes.append(analysis(jax.grad(unrolled), layers=8).temp_size_in_bytes)
+    print(f"{name:17} {sizes[-1] / 1e6:.2f} MB of temporaries")
 
 
 # %%
-# With checkpoints, JAX asked for each ``tanh`` twice, and the compiler :measured:`reaction`.
-# Usually, reusing a result is good. Here it undoes the checkpoint. JAX tries to prevent the reuse
-# by a barrier (the option ``prevent_cse`` of :func:`jax.checkpoint`), but a compiler may remove it,
-# and users `have reported that it saved nothing <https://github.com/jax-ml/jax/issues/19822>`__.
-#
-# In a ``scan``, as above, one ``tanh`` is in the forward loop and its repeat in the backward loop,
-# and `compilers optimise less across loops
-# <https://docs.jax.dev/en/latest/301/remat.html#practical-notes>`__. So a scan doesn't need the
-# barrier, and ``prevent_cse=False`` leaves it out. Whether you write a scan or a loop, ask for the
-# temporaries before you trust a checkpoint.
+# A compiler may notice that a number is computed twice, keep the first result, and so remember what
+# the checkpoint wanted to forget. :func:`jax.checkpoint` asks it not to, by its option
+# ``prevent_cse``. On this device, the compiler :measured:`merged`. In a ``scan``, the first
+# computation is in the forward loop and the second in the backward loop, and across loops,
+# `compilers usually optimise less
+# <https://docs.jax.dev/en/latest/301/remat.html#practical-notes>`__. Whenever you add a checkpoint,
+# ask for the temporaries with it and without.
 #
 # Give an argument's memory to the result
 # ---------------------------------------
-# While a training step runs, there are two copies of the weights, old and new. :doc:`Donate
-# </tutorials/transformations/updates>` the old ones, and the new ones are written in their place:
+# A training step turns old weights into new ones, and while it runs, both need memory. :doc:`Donate
+# </tutorials/transformations/updates>` the old weights, and the new ones are written in their
+# place:
 def descend(stack, slopes):
     return jax.tree.map(lambda w, slope: w - 0.1 * slope, stack, slopes)
 
@@ -309,13 +203,46 @@ found = donating.lower(stack, stack).compile().memory_analysis()
 print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
 print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
 
+# %%
+# Subtract the second number, ``alias_size_in_bytes``, from the sum of arguments, results and
+# temporaries.
+#
+# Does a process keep to the plan?
+# --------------------------------
+# On a CPU, the operating system keeps a record of the most memory that a process has held. On other
+# devices, JAX keeps one. By how much does a call raise it? The record never falls, so each call
+# gets a fresh process, and a batch so large that little else matters:
+from jaxcap.measure import peak
+
+point = {"layers": 32, "width": 64, "batch": 4096}
+seen = {}
+for name in (EVERYTHING, INPUTS):
+    seen[name] = peak.growth_in_fresh_process(
+        experiments.CHECKPOINTS, name, **point
+    )
 
 # %%
-# So from the sum of arguments, results and temporaries, subtract this ``alias_size_in_bytes``.
+from jaxcap.results.tables import Table
+
+
+def in_megabytes(size):
+    """Write a number of bytes, which may be unknown."""
+    return "unknown" if size is None else f"{size / 1e6:,.1f} MB"
+
+
+rows = [(name, *map(in_megabytes, sizes)) for name, sizes in seen.items()]
+columns = ("gradient", "by analysis", "by its process")
+Table("Temporaries and results of one call", columns, rows)
+
+
+# %%
+# Beyond the plan, the calls took :measured:`excess`. The record also counts what the runtime and
+# its threads take, which the compiler doesn't know about. So leave some room.
 #
-# The largest stack that fits
-# ---------------------------
-# How many layers fit into a gigabyte? Two analyses tell us what a layer adds:
+# How many layers fit into a gigabyte?
+# ------------------------------------
+# Two analyses tell us what a layer adds. From that, we predict the largest stack that fits, and
+# check the prediction by a third.
 def needed(function, layers):
     """Return the bytes of arguments, results and temporaries."""
     found = analysis(function, layers)
@@ -332,19 +259,10 @@ for name in (EVERYTHING, INPUTS):
     print(f"{name}: {fit:,} layers, {needed(function, fit) / 1e9:.4f} GB")
 
 # %%
-# The last analysis checks each forecast, and nothing of that size had to be allocated. The same
-# arithmetic finds the largest batch.
-#
-# A plan depends on the compiler that makes it, so it may change with a release:
-# :doc:`/releases/topics/memory` shows the temporaries of a gradient under many releases. If a
-# program of yours no longer fits after an update, compare the analyses of both releases. Unlike
-# times, they don't scatter. (Make them for the kind of device on which the program will run.)
-#
-# If a GPU runs out of memory (we haven't tried this advice on one), first see whether another
-# process uses it, because each process of JAX reserves three quarters of its memory by default.
-# JAX's `page on GPU memory <https://docs.jax.dev/en/latest/201/gpu-memory.html>`__ has the settings
-# for that. Then donate what a step replaces, make the batches smaller, and put a checkpoint around
-# the body of the ``scan``: the analysis says beforehand how much you gain by each.
+# Nothing of that size had to be allocated. The same arithmetic finds the largest batch. A plan
+# holds for one compiler, so make it on the kind of device that will run the program, and again
+# after an update. :doc:`/releases/topics/memory` shows the temporaries of a gradient under many
+# releases.
 #
 # Takeaway
 # --------
@@ -361,33 +279,27 @@ more_mb = {
     else f"about {(process - planned) / 1e6:.0f} MB"
     for planned, process in seen.values()
 }
-same = " in each" if len(more_mb) == 1 else ""
+same = " each" if len(more_mb) == 1 else ""
 excess = " and ".join(sorted(more_mb)) + same
-saved_pages = (plain.faults_per_call or 0) - (thrifty.faults_per_call or 0)
-saved_mb = round(saved_pages * mmap.PAGESIZE / 1e6)
-less = f"{saved_mb} MB less new memory, and so avoided page faults"
-touched = less if saved_mb > 0 else "no less new memory"
-
-# %%
-merged = done["layers"] < asked["layers"]
-reaction = "computed it only once" if merged else "computed it twice"
+plain_loop, checkpointed_loop = sizes
+merged = (
+    "did it all the same" if checkpointed_loop == plain_loop else "complied"
+)
 
 # %%
 # To know before you run, ask ``jax.jit(f).lower(...).compile().memory_analysis()``, which needs
-# shapes but no numbers. To get the memory of a call, add arguments, results and temporaries. Then
-# subtract ``alias_size_in_bytes``, the donated memory that the results reuse.
+# shapes but no numbers. Add up arguments, results and temporaries, and subtract
+# ``alias_size_in_bytes`` for donated arguments.
 #
-# Here a gradient through a stack of layers needed :measured:`size_plain` of temporaries when it
+# A gradient through a stack of layers needed :measured:`size_plain` of temporaries when it
 # remembered everything, and :measured:`size_thrifty` with a checkpoint around each layer. A
 # gigabyte would hold the gradient of :measured:`fit_plain` layers without checkpoints, or of
 # :measured:`fit_thrifty` layers with them.
 #
-# The gradient with checkpoints was :measured:`compared than the one without`. Checkpoints repeat
-# work, but each call touched :measured:`touched`. On another device or at another size, the balance
-# may differ.
-#
-# Compare the temporaries before and after you add a checkpoint, because a checkpoint around the
-# whole function saves nothing, and a compiler may undo a checkpoint around a part.
+# The gradient with checkpoints was :measured:`compared than the one without`. It computes some
+# numbers twice, but needs less memory, and new memory takes time as well. Put checkpoints around
+# the parts of a function, because one around the whole saves nothing, and ask the compiler what
+# they save, because it may undo them.
 #
 # Try it yourself in :doc:`exercise 12 </exercises/12_memory>`. Next: :doc:`where does the time go
 # </tutorials/performance/profiling>`?
