@@ -45,7 +45,7 @@ LONGER = {
     "memory": 14,
     "messages": 14,
     "mnist": 15,
-    "precision": 14,
+    "precision": 13,
     "profiling": 18,
     "releases": 18,
     "scaling_out": 21,

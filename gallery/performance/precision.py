@@ -2,36 +2,34 @@
 Can you trust the intervals on this site?
 =========================================
 
-This site puts an interval and a verdict beside its comparisons. We can test both by asking
-questions whose answer we know. We count how often a verdict raises a false alarm, and how often an
-interval misses the next measurement. Do the usual tools do better in the same time? You will learn
+This site puts an interval and a verdict beside its comparisons. To find out what they are worth, we
+test both. Is a call found to be as fast as itself, and does the next measurement fall inside the
+interval of the last? Three well-known tools take the same tests in the same time. You will learn
 little about JAX here, so if you take our intervals on trust, read the takeaway and go on to the
 next page.
 """
 
 # %%
-# Can we tell that a call is as fast as itself?
-# ---------------------------------------------
-# One comparison has an answer that we know beforehand: that of a call with itself. We take kernels
-# of all kinds, from a scalar product to a system of equations, give each of them two names, ``A``
-# and ``B``, and compare it with itself as if these were two functions.
+# A call should be as fast as itself
+# ----------------------------------
+# We take kernels of all kinds, from a scalar product to a system of equations. Each gets two names,
+# ``A`` and ``B``, and we compare it with itself as if these were two functions:
 from jaxcap.experiments.precision import PRECISION
 
 twice = PRECISION.run(budget_s=0.02)
 twice.speedups(over="A")
 
 # %%
-# Two answers would be right here: *about as fast* and *undecided*. *Undecided* says that the
-# interval is too wide to tell. *About as fast* says more: the whole interval rules out a difference
-# of more than a quarter. Any other verdict is a false alarm:
+# Two verdicts are right here. *About as fast* says that the whole interval rules out a difference of
+# more than a quarter, and *undecided* that the interval is too wide to tell. *Faster* or *slower*
+# would be a false alarm:
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = sum(verdict in ("faster", "slower") for verdict in verdicts)
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
 
 # %%
-# A low number alone proves little, because a tool that always answers *undecided* never raises an
-# alarm. So we also demand a real answer to one of the questions: for the matrix product, the
-# interval has to be narrow enough to say *about as fast*.
+# *Undecided* is a cheap answer, because a tool that always gives it never raises an alarm. So for one
+# of the kernels, we demand *about as fast*:
 from jaxcap.report.claims import claim, speedup_of
 
 as_fast = claim(
@@ -44,60 +42,31 @@ as_fast = claim(
 as_fast
 
 # %%
-# Four tools, asked the same kind of question
-# -------------------------------------------
-# The few questions of one build can't tell a tool that is never wrong from one that is wrong one
-# time in twenty. We therefore repeated the comparison many times, first on a quiet machine, and
-# then while another process kept one of its cores busy.
+# Four tools are asked again and again
+# ------------------------------------
+# A few questions can't tell a tool that is never wrong from one that is wrong one time in twenty. So
+# we repeated them, first on a quiet machine, and then while another process kept one core busy. That
+# takes too long for a build, so from here on the numbers come from a recording.
 #
-# Three other tools got as much time as our own. ``timeit`` prints the best of several repeats; as
-# its range, we took the smallest and the largest of them. PyTorch's ``Timer`` gives the median and
-# the quartiles of its blocks. Neither gives a verdict, so we say that they see a difference where
-# their ranges, or their quartiles, don't overlap. pyperf gives the mean and the standard deviation
-# over several processes, and compares functions with a t-test. It starts new processes for every
-# function, so in a run it had time for only one question, with as few as two processes, where its
-# default is twenty. The others answered all questions.
-#
-# Such an audit takes far too long for a build, so the numbers from here on were recorded, on the
-# machine and on the day that the tables name. The table has the share of false alarms, and an
-# interval for that share, because ten answers can't tell much:
-from jaxcap.report import reliability
-from jaxcap.results.audit import BUSY, JAXCAP, LOADS, QUIET, TOOLS, recorded
-
-audit = recorded()
-
-# %%
-from jaxcap.results.tables import Table
-
-rows = []
-for tool in TOOLS:
-    raised = reliability.false_alarms(audit, tool, QUIET)
-    ends = f"{raised.interval.low:.0%} to {raised.interval.high:.0%}"
-    rows.append((tool, str(raised), ends))
-headers = ("tool", "false alarms", "95% interval")
-Table(f"The same call twice, quiet machine: {audit.where}", headers, rows)
-
-# %%
-# Our verdict was *about as fast* for :measured:`found_alike` of these pairs. A tool that never
-# decides raises no false alarm, so it also has to find a difference that does exist. We took
-# ``wave``, the function from :doc:`how to time JAX </tutorials/performance/timing>`, op by op
-# against compiled. On the quiet machine, our verdicts found it in :measured:`found` of the runs,
-# and with one core busy in :measured:`found_when_busy`. The other tools found it every time, but
-# theirs was an easier question. They leave freed memory to the C library, which makes the factor
-# :measured:`other_factors`, where we saw :measured:`own_factor`. (The ninth mistake of :doc:`how to
-# time JAX </tutorials/performance/timing>` explains why.)
-#
-# The next figure shows whether a busy machine raises more false alarms:
+# Three other tools got as much time as ours. ``timeit`` prints the best of several repeats, and
+# PyTorch's ``Timer`` the median and the quartiles. Neither gives a verdict, so we say that they see a
+# difference where the ranges of their repeats, or between their quartiles, don't overlap. pyperf
+# compares functions by a t-test. It starts new processes for every function, so it had time for fewer
+# questions, and for as few as two processes, where its default is twenty.
 import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
-from jaxcap.report import figures
+from jaxcap.report import figures, reliability
+from jaxcap.results.audit import BUSY, JAXCAP, LOADS, QUIET, TOOLS, recorded
 
-alarms = reliability.false_alarms(audit, JAXCAP, QUIET)
+audit = recorded()
+alarms = str(reliability.false_alarms(audit, JAXCAP, QUIET))
 finding = f"False alarms of {JAXCAP}, on the quiet machine: {alarms}"
 
 # %%
-figure, axes = plt.subplots(figsize=(6, 3))
+# In the figure, a dot is the share of false alarms. The line through it is an interval for that
+# share, with a confidence of 0.95. It is long where a tool answered few questions:
+figure, axes = plt.subplots(figsize=(6, 3.6))
 for load, colour, shift in zip(LOADS, figures.COLOURS, (-0.12, 0.12)):
     for row, tool in enumerate(TOOLS):
         share = reliability.false_alarms(audit, tool, load).interval
@@ -106,114 +75,110 @@ for load, colour, shift in zip(LOADS, figures.COLOURS, (-0.12, 0.12)):
         axes.hlines(place, share.low, share.high, color=colour)
         axes.plot(share.value, place, "o", color=colour, label=label)
 axes.set_yticks(range(len(TOOLS)), TOOLS)
-axes.invert_yaxis()
-axes.set(xlim=(-0.03, 1), xlabel="share of false alarms")
+axes.set(xlim=(-0.03, 1), ylim=(3.5, -0.5), xlabel="share of false alarms")
 figures.headline(figure, finding, "The same call twice")
 axes.xaxis.set_major_formatter(PercentFormatter(1))
-_ = figure.legend(loc="outside right center")
+_ = figure.legend(loc="outside lower center", ncols=2)
 
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# With one core busy, :measured:`alarms_when_busy` of this site's verdicts were false alarms.
+# On the quiet machine, :measured:`alarms` of this site's verdicts were false alarms, and with one
+# core busy :measured:`alarms_when_busy`.
 #
-# You might expect one in twenty, since our intervals have a confidence of 0.95. But they predict the
-# next run, which scatters as well, so they are wider than an interval for the true ratio. That
-# makes false alarms rarer than one in twenty, and has its price: more differences stay undecided.
+# Why would a careful tool see a difference between a call and itself? Suppose that it times ``A`` a
+# thousand times, and then ``B`` a thousand times. Repeats that follow each other agree well, because
+# the machine hardly changes in between. But by the time it is ``B``'s turn, the machine may have
+# changed, and then you are comparing two moments instead of two calls. That is why ``A`` and ``B``
+# take turns on this site.
 #
-# Why would a careful tool see a difference between a call and itself? Suppose
-# that the tool times ``A`` a thousand times, and then ``B`` a thousand times. Repeats that follow
-# each other agree well, because the machine hardly changes in between. But by the time it is
-# ``B``'s turn, the machine may have changed, and then you are comparing two moments instead of two
-# calls. A new process changes even more, because it lays out its memory anew. That is why ``A`` and
-# ``B`` take turns on this site, and why its intervals come from several processes.
+# Do our verdicts find a difference that exists?
+# ----------------------------------------------
+# A tool that often says *undecided* is likely to miss differences that exist. So the audit includes
+# one: ``wave``, the function from :doc:`how to time JAX </tutorials/performance/timing>`, op by op and
+# compiled. The two differ by a factor of about :measured:`own_factor`. On the quiet machine, our
+# verdicts found that in :measured:`found` of the runs, and with one core busy in
+# :measured:`found_when_busy`. In the other runs, they said *undecided*.
 #
-# Will the next run agree?
+# That is the price of few false alarms. With a confidence of 0.95, you might expect one alarm in
+# twenty. But our intervals say where the *next run* will come out, which scatters as well. So they are
+# wider than an interval for the true ratio, which makes alarms rarer and leaves more undecided.
+#
+# Does the next run agree?
 # ------------------------
-# An interval is a promise about the next measurement, and we can check whether the promise was
-# kept: did the time in the next run lie inside? That should happen in 95 of 100 cases. But a wide
-# interval keeps its promise easily and helps nobody. So the table also has the median *width*,
-# which is the upper end of an interval divided by its lower end:
+# An interval that predicts can be held to its word: in 95 of 100 cases, the time of the next run
+# should lie inside. But a wide interval keeps its promise easily and helps nobody. So read the last
+# two columns of this table together. The *width* is the upper end of an interval divided by its lower
+# end, and the table has its median:
+from jaxcap.results.tables import Table
+
+headers = ("tool", "machine", "false alarms", "next time inside", "width")
 rows = []
 for tool in TOOLS:
-    of_tool = reliability.times(audit, tool, QUIET)
-    inside = str(reliability.next_inside(of_tool))
-    width = f"{reliability.median_width(of_tool):.2f}"
-    rows.append((tool, inside, width))
-headers = ("tool", "next time inside", "width")
-Table(f"Intervals of a time, quiet machine: {audit.where}", headers, rows)
+    for load in LOADS:
+        of_tool = reliability.times(audit, tool, load)
+        raised = str(reliability.false_alarms(audit, tool, load))
+        inside = str(reliability.next_inside(of_tool))
+        width = f"{reliability.median_width(of_tool):.2f}"
+        rows.append((tool, load, raised, inside, width))
+Table(f"The audit: {audit.where}", headers, rows)
 
 # %%
-# This site's interval contained the next run's time in :measured:`next_time` of the cases,
-# :measured:`times_judged`. Its interval for the ratio of two times contained the next run's ratio
-# in :measured:`next_ratio`, :measured:`ratios_judged`. pyperf timed each kernel in one run only, so
-# there is no next time to check.
+# On the quiet machine, our interval contained the next run's time :measured:`times_judged`. That time
+# is the median of several processes. A single process scatters more, so we also made a wider interval
+# for one process, which contained the times of the next run's processes in :measured:`next_process`
+# of the cases. The ratio of two times, on which our verdicts rest, lay inside its interval in
+# :measured:`next_ratio`, :measured:`ratios_judged`.
 #
-# The other tools never promised to contain the next time. ``timeit`` and PyTorch's ``Timer`` also
-# ran only in every other run, so more time passed between one of their answers and the next.
+# The other tools never promised to contain the next time. They describe the repeats that they have
+# seen, in a few processes or in one. The next run has new processes, with a new layout of memory, at
+# another moment, and repeats of one process can't show what that changes. The test was also harder
+# for ``timeit`` and ``Timer``: they took part in every other run, so more time passed until their
+# next one. pyperf timed each kernel in one run only, so it has no next time.
 #
 # What no interval can promise
 # ----------------------------
-# The runs of the audit follow each other within minutes. Tomorrow the clock speed, the temperature
-# and the neighbours on the machine will be different, and nothing measured today says how much that
-# matters. What we can see is what changes within minutes:
+# The runs of the audit follow each other within minutes. How much do they differ?
 from jaxcap.results.statistics import CONFIDENCE, DRIFT
 
-quiet, busy = (reliability.deviations(audit, load) for load in LOADS)
-between_processes, between_runs = (f"{share:.1%}" for share in quiet)
-processes_when_busy, runs_when_busy = (f"{share:.1%}" for share in busy)
-allowed_for = f"{DRIFT:.0%}"
+for load in LOADS:
+    processes, runs = reliability.deviations(audit, load)
+    print(f"{load}: processes differ by {processes:.1%}, runs by {runs:.1%}")
+print(f"our intervals allow for runs that differ by {DRIFT:.1%}")
 
 # %%
-# On the quiet machine, the time of a call typically differed by :measured:`between_processes` from
-# process to process, and by another :measured:`between_runs` from run to run. With one core busy,
-# these were :measured:`processes_when_busy` and :measured:`runs_when_busy`.
+# A run sees how much its own processes differ, but not how much runs differ beyond that. So our
+# intervals of a time assume the value in the last line, and those of a ratio half of it, because what
+# slows down one side usually slows down the other. Tomorrow, the clock speed, the temperature and the
+# neighbours on the machine will be different, and nothing measured today says how much that matters.
 #
-# However many processes a run has, it can't see how much it differs from other runs. So each
-# prediction interval of a time on this site assumes that runs drift, too, with a standard deviation
-# of :measured:`allowed_for`. For a ratio it assumes half as much, because what slows down one side
-# usually slows down the other. If runs on your machine differ by more than that, expect more
-# misses.
-#
-# Nor does an interval say anything about another machine, another version of a library, or another
-# size. That is why each page tells you what it was measured on.
-#
-# Repeat the audit
-# ----------------
-# In a clone of the repository, on a machine with nothing else to do:
+# To repeat the audit, type this in a clone of the repository, on a machine with nothing else to do. It
+# prints more tables, and replaces the recording that this page reads:
 #
 # .. code-block:: console
 #
 #    $ nox -s bench -- precision
 #
-# This prints the tables above in full, for the quiet and the busy machine. It also replaces the
-# file from which this page reads them.
-#
 # Takeaway
 # --------
+import numpy as np
+
 as_itself = as_fast.estimate
-alarms = str(reliability.false_alarms(audit, JAXCAP, QUIET))
 alarms_when_busy = str(reliability.false_alarms(audit, JAXCAP, BUSY))
 found, found_when_busy = (
     str(reliability.detections(audit, JAXCAP, load)) for load in LOADS
 )
+pairs = reliability.waves(audit, JAXCAP, QUIET).values()
+factors = [reliability.speedup(JAXCAP, pair).value for pair in pairs]
+own_factor = f"{np.median(factors):.1f}"
+
+# %%
 times = reliability.times(audit, JAXCAP, QUIET)
 speedups = reliability.speedups(audit, JAXCAP, QUIET)
 next_time = str(reliability.next_inside(times))
 next_ratio = str(reliability.next_inside(speedups))
-
-# %%
-import numpy as np
-
-own_factor, *factors = (
-    np.median([reliability.speedup(tool, pair).value for pair in pairs])
-    for tool in TOOLS
-    if (pairs := reliability.waves(audit, tool, QUIET).values())
-)
-own_factor = f"{own_factor:.1f}"
+next_process = str(reliability.next_processes_inside(audit, QUIET))
 own_width = f"{reliability.median_width(times):.2f}"
-found_alike = str(reliability.matches(audit, QUIET))
-other_factors = f"{min(factors):.1f} to {max(factors):.1f}"
 
 
 # %%
