@@ -4,16 +4,15 @@ Why is JAX slow on small arrays?
 
 You rewrite a NumPy function with ``jax.numpy``, try it on five numbers, and it takes longer. What
 is JAX doing all that time? Every call has to find its program, hand it to the device and make an
-array for the result. This is called *dispatch*. This page measures its price, tests three habits
-that change it, and looks for the size from which it no longer matters.
+array for the result. This is called *dispatch*. This page measures its price, tests what a notebook
+once said about it, and shows how to pay it once instead of a hundred times.
 """
 
 # %%
-# Next to nothing to compute
-# --------------------------
-# The scalar product of two vectors of five numbers takes nine operations, which a CPU finishes in a
-# few nanoseconds. Almost all the time of such a call must go to something else, and that is what we
-# are after. Both libraries get the same 32-bit numbers, and should agree on the answer:
+# With five numbers, you pay for the call
+# ---------------------------------------
+# The scalar product of two vectors of five numbers takes nine operations, which is next to nothing.
+# Almost all the time of such a call must go to something else:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,47 +24,29 @@ a_jax, b_jax = jax.device_put((a, b))
 print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 
 # %%
-# Besides the nine operations, NumPy checks the arguments and calls a C function. JAX looks up the
-# program that it compiled for these shapes and dtypes, hands it to a runtime that could just as
-# well drive eight GPUs, and wraps what comes back in a new array.
+# NumPy checks the arguments and calls a C function. JAX looks up the program that it compiled for
+# these shapes and dtypes, hands it to the device's runtime, and wraps what comes back in a new array.
 #
-# Five ways to make the same call
-# -------------------------------
-# The authors of geomstats, :doc:`a geometry library </tutorials/performance/geometry>`, once
-# measured in a notebook what a move to JAX would cost them. We ask again, with a column for each
-# way to make the call:
-#
-# - *NumPy*, the opponent.
-# - *autograd*, JAX's predecessor, which wraps NumPy.
-# - ``jnp``, which is ``jax.numpy`` as it comes.
-# - ``jit``, which compiles the function once.
-# - ``jit in each call``, which wraps the function in :func:`jax.jit` anew for each call. This is
-#   how the notebook did it.
-#
-# For ``dot``, the last three look like this:
-compiled = jax.jit(jnp.dot)
-
-
-def jit_in_each_call(a, b):
-    return jax.jit(jnp.dot)(a, b)
-
-
-for way in (jnp.dot, compiled, jit_in_each_call):
-    print(way(a_jax, b_jax))
-
-# %%
-# All five use 32 bits here. How long do you think each of them takes for five numbers? Guess before
-# you look:
+# The authors of geomstats, :doc:`a geometry library </tutorials/performance/geometry>`, once measured
+# in a notebook what this would cost them. We repeat their test with 32 bits everywhere, and each
+# library on its own arrays. *autograd* is JAX's predecessor, which wraps NumPy. ``jnp`` is
+# :func:`jax.numpy.dot` as it comes. For ``jit``, we wrap it in :func:`jax.jit` once, and for *jit in
+# each call* anew each time. How far apart do you expect them to be?
 from jaxcap.experiments import dispatch as experiments
+from jaxcap.report import figures
 
 results = experiments.DISPATCH.run(budget_s=0.012)
+of_five = results.select(operation="dot", size=5)
+_ = figures.bars(
+    of_five.select(arrays="its own"),
+    over=experiments.NUMPY,
+    about=experiments.JIT,
+    title="The scalar product of five numbers",
+)
+
+# sphinx_gallery_thumbnail_number = 1
 
 # %%
-experiments.tabulate(results, "dot")
-
-# %%
-# *Its own* means NumPy arrays for NumPy, and JAX arrays for JAX. With five numbers each, NumPy took
-# :measured:`dispatch_numpy`, and the compiled function :measured:`dispatch_jax`.
 from jaxcap.report.claims import claim, speedup_of
 
 small_is_slow = claim(
@@ -79,132 +60,91 @@ small_is_slow = claim(
 small_is_slow
 
 # %%
-# Now compare ``jnp`` with ``jit``. You might expect compiling to help. But JAX itself has decorated
-# :func:`jax.numpy.dot` with ``jit``, so ``jnp`` already makes a compiled call here, and another
-# ``jit`` around it has nothing left to save. That changes where there is more than one operation,
-# as we will see below.
-#
-# When does another thread take over?
-# -----------------------------------
-# Now read down a column. Where the time hardly changes with the size, it isn't arithmetic. Here are
-# the rows with JAX's arrays as a figure. NumPy has to convert these arrays in each call, which its
-# times include.
-from jaxcap.report import figures
+# You might expect ``jit`` to save something over ``jnp``. Ask both functions what they are:
+compiled = jax.jit(jnp.dot)
+print(type(jnp.dot))
+print(type(compiled))
 
-dot = results.select(operation="dot", arrays="JAX")
-_ = figures.scaling(
-    dot,
-    x="size",
-    over=experiments.NUMPY,
-    about=experiments.JIT,
-    title="dot on JAX's arrays",
-    xlabel="numbers in each array",
-)
 
 # %%
-# From a hundred numbers to a thousand, NumPy's time changed by a factor of :measured:`numpy_grew`,
-# and that of ``jit`` by a factor of :measured:`jit_grew`. :measured:`cause`. To see what happens in
-# ``jit``, compare when its call returns with when its result is ready. Until it returns, JAX looks
-# the program up, passes it to the runtime, and makes the array for the result. What follows is the
-# wait for the numbers in that array. The second column has the operations that XLA counts in the
-# program:
-rows = [
-    (
-        f"{result.parameters['size']:,}",
-        f"{result.flops:,.0f}",
-        result.dispatch.short,
-        result.time.short,
-    )
-    for result in dot.select(variant="jit")
-]
+# JAX's own ``dot`` is a compiled function already, so another ``jit`` around it has nothing to save.
+#
+# Two habits raise the price
+# --------------------------
+# The first is to call ``jax.jit`` anew in each call. The notebook wrote
+# ``jax.jit(jnp.dot)(c, d)`` inside the loop that it timed:
+def jit_in_each_call(a, b):
+    return jax.jit(jnp.dot)(a, b)
+
+
+print(compiled(a_jax, b_jax), jit_in_each_call(a_jax, b_jax))
 
 # %%
-from jaxcap.results.tables import Table
-
-headers = ("size", "operations", "until it returns", "until it is ready")
-Table("A compiled dot, from call to result", headers, rows)
+# JAX remembers the program that it compiled for ``jnp.dot``, so nothing is compiled twice. But each
+# time, it has to inspect the function and make a new wrapper. Wrapping once was
+# :measured:`wrapped_once than wrapping in each call`. So wrap your functions at the top level of a
+# module. If the function itself is new each time, such as a ``lambda``, JAX does compile again, which
+# is the fifth mistake of :doc:`how to time JAX </tutorials/performance/timing>`.
+#
+# The second habit is to hand one library the other's arrays. Both accept them without a word. What
+# does that cost?
+for way in ("NumPy", "jit"):
+    for arrays in ("NumPy", "JAX"):
+        time = of_five.only(way, arrays=arrays).time
+        print(f"{way:5} on arrays of {arrays:5} {time.short}")
 
 # %%
-# On a CPU, a program in which XLA counts fewer than a thousand floating-point operations runs in
-# the thread that called it, if its inputs are ready. So the result is ready when the call returns.
-# The small gap in the first row is mostly the time that it takes Python to ask whether the result is
-# ready. A larger program is handed to another thread, which lets Python run ahead. But waking a
-# thread takes time, some of it before the call returns. Here the count passes a thousand between
-# the rows of 100 and 1,000 numbers.
+# In each library, the difference between the two lines is the price of turning one kind of array into
+# the other. The notebook noticed it, too. So convert once, before the loop.
 #
-# The thousand is a rule of thumb in XLA's source, and may change. :doc:`Asynchronous dispatch
-# </tutorials/transformations/asynchronous_dispatch>` has the details, and an option that turns the
-# handing over off, ``jax_cpu_enable_async_dispatch``.
-#
-# Don't wrap in each call
-# -----------------------
-# To make a new wrapper, ``jax.jit(f)`` inspects ``f``. The wrapper then finds the program that JAX
-# has compiled for ``f``, but inspecting takes time in every call. Wrap once instead, at the top
-# level of a module:
-hoisting_pays = claim(
-    "wrapping once is faster than wrapping in each call",
-    results,
-    speedup_of(
-        "jit", over="jit in each call", operation="dot", arrays="JAX", size=5
-    ),
-)
-hoisting_pays
+# Does the price depend on the size?
+# ----------------------------------
+# The notebook says that it doesn't. In the figure, the lower line is when a compiled call returns,
+# and the upper one when Python has found the result ready. Asking for it takes a little time, too, so
+# the lines don't quite meet even where the call itself did all the work:
+dot = results.select(operation="dot", arrays="JAX", variant="jit")
+_ = figures.returns(dot, x="size", xlabel="numbers in each array")
 
 # %%
-# A wrapper in each call can cost more still. JAX remembers a program by the function it came from,
-# so where a ``lambda`` or a ``partial`` is made anew inside the call, JAX finds nothing. How often
-# will JAX trace in each of these loops? A ``print`` in a traced function runs once for each trace,
-# so it counts for us:
-from functools import partial
-
-matrices = jax.device_put(dispatch.inputs("einsum", size=10))
-
-
-def multiply(a, b):
-    print("  traced")
-    return jnp.einsum(dispatch.EINSUM, a, b)
-
-
-print("the same function, three calls")
-for _ in range(3):
-    jax.jit(multiply)(*matrices)
-
-print("a new function in each of three calls")
-for _ in range(3):
-    jax.jit(partial(multiply))(*matrices)
+# From five numbers to a hundred, the time until the result was ready changed by a factor of
+# :measured:`few_grew`, and from a hundred to a thousand by a factor of :measured:`jit_grew`.
+# :measured:`cause`.
+#
+# On a CPU, what changes is the thread. If its inputs are ready, JAX runs a small program inside the
+# call. It hands any other to another thread, which lets Python go on in the meantime, but waking a
+# thread takes time. A program is small if XLA counts fewer than a thousand floating-point operations
+# in it:
+for size in (100, 1000):
+    program = compiled.lower(*dispatch.inputs("dot", size))
+    flops = program.cost_analysis()["flops"]
+    print(f"{size:5,} numbers: {flops:5,.0f} operations")
 
 # %%
-# The first loop traced once, and the second three times, because a new function is traced in each
-# call, and compiled after each trace. The fifth mistake of
-# :doc:`how to time JAX </tutorials/performance/timing>` measures what that costs.
+# This border may move with a release of JAX. :doc:`The page on asynchronous dispatch
+# </tutorials/transformations/asynchronous_dispatch>` says more about it.
 #
-# Don't mix kinds of arrays
-# -------------------------
-# NumPy and JAX accept each other's arrays, and silently convert them in each call. For five
-# numbers, NumPy took :measured:`dispatch_numpy` with arrays of its own, and
-# :measured:`numpy_converting` with JAX's. The compiled function took :measured:`dispatch_jax` with
-# JAX's arrays, and :measured:`jax_converting` with NumPy's. The difference in each pair is the
-# price of conversion. Don't pay it in a loop: convert once, before the loop.
-#
-# Put many operations into one call
-# ---------------------------------
-# If each call has a price, make fewer calls. As an example, we take the sine of ten numbers, the
-# sine of that, and so on:
+# One call can do a hundred operations
+# ------------------------------------
+# If each call has a price, make fewer calls. The notebook quotes the rule: with ``jit``, you pay once,
+# however many operations are inside. We test it on the sine of ten numbers, the sine of that, and so
+# on:
 from jaxcap.report.source import Source
 
 Source(dispatch.chain)
 
 # %%
-# Op by op, each sine is a call of its own. Compiled, the whole chain is one call, however long it
-# is. Do both give the same answer?
+# Op by op, each sine is a call of its own. Compiled, the whole chain is one call, and should give the
+# same answer:
+from functools import partial
+
 x = np.linspace(-1, 1, 10, dtype=np.float32)
 by_numpy = dispatch.chain(np, x, 100)
 by_jit = jax.jit(partial(dispatch.chain, jnp, length=100))(x)
 print("largest difference:", float(abs(by_numpy - by_jit).max()))
 
 # %%
-# Both answers agree, apart from rounding. Now guess, for NumPy, for JAX op by op, and for JAX
-# compiled: how much longer will a hundred sines take than one?
+# The difference is rounding. Now guess, for NumPy, for JAX op by op, and for JAX compiled: how much
+# longer will a hundred sines take than one?
 chains = experiments.CHAIN.run(budget_s=0.05)
 _ = figures.scaling(
     chains,
@@ -222,9 +162,8 @@ for variant in chains.variants:
     print(f"{variant:6} {hundred / one:5.1f}")
 
 # %%
-# A ratio near a hundred means that you pay for each sine, and one near 1 that you pay once, for the
-# call. A ratio in between means that even one sine
-# pays fixed costs, such as calling ``chain`` and waiting for the result.
+# A number near a hundred means that you pay for each sine, and one near 1 that you pay for the call.
+# Numbers in between have a share of both, because even a single sine comes with fixed costs.
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -235,69 +174,60 @@ chain_pays
 # %%
 # Does JAX overtake NumPy as arrays grow?
 # ---------------------------------------
-# Apart from the step at a thousand operations, the price of a call hardly grows with the arrays.
-# The work does, so for large arrays it should decide. We try three computations, from little work
-# for each element to much: a scalar product; a polynomial of degree ten, for which NumPy passes
-# over the array many times and ``jit`` once; and a product of square matrices.
+# The notebook's other hope was scale: the more there is to compute, the less a fixed price counts. We
+# try a scalar product, a product of square matrices, and this polynomial:
 Source(dispatch.polynomial)
 
 # %%
 growth = experiments.GROWTH.run(budget_s=0.03)
-
-# %%
 _ = figures.panels(
     growth, title="Larger arrays", xlabel="elements of an array"
 )
 
-# sphinx_gallery_thumbnail_number = 3
-
 # %%
-# JAX overtakes NumPy at the size from which the line of *jit* stays below NumPy's. A size counts
-# only if the whole interval of the ratio is on JAX's side, there and at all larger sizes. For a
-# function of several operations, JAX may lead on a few elements, because it makes one call where
-# NumPy makes many, and lose that lead where the call is handed to another thread.
-largest = max(result.parameters["size"] for result in growth)
-rows = []
-for computation in ("dot", "polynomial", "matrix product"):
-    some = growth.select(computation=computation)
-    size = experiments.crossover(some, "jit", over="NumPy", x="size")
-    there = f"from {size:,} elements on" if size else "not within these sizes"
-    at_largest = some.speedup("jit", over="NumPy", size=largest)
-    rows.append((computation, there, at_largest.verdict_in_words))
-
-# %%
-headers = ("computation", "overtakes", f"jit at {largest:,} elements")
-Table("Where jit overtakes NumPy", headers, rows)
-
-# %%
-# *Not within these sizes* means that no lead was measured at the largest size. If the lines are
-# still closing there, larger arrays may help. If they run side by side, the times differ by a
-# constant factor, and larger arrays won't. A single operation leaves nothing to fuse, and for a
-# matrix product on a CPU, both sides call code that was tuned for this purpose.
+# On the largest arrays, JAX was :measured:`dot_at_last than NumPy` at the scalar product,
+# :measured:`product_at_last than NumPy` at the matrix product, and
+# :measured:`polynomial_at_last than NumPy` at the polynomial. JAX's lead at the polynomial was
+# measurable :measured:`ahead`.
 #
-# On a CPU, XLA may also split the work of a call over several threads, which can cost more than it
-# saves for arrays of middling size. To find out, run the program on a single core, as the
-# :doc:`page on threads </tutorials/performance/threads>` shows.
+# On arrays of that size, the price of a call counts for less, and the computation for more. The
+# polynomial has 19 operations on each element. NumPy passes over the array for each of them, and
+# ``jit`` fuses them into a single pass. The other two are single operations, which leave nothing to
+# fuse. There, it matters whose routine is better on your device.
 #
 # Takeaway
 # --------
-smallest = results.select(operation="dot", arrays="its own", size=5)
-dispatch_jax = smallest.only("jit").time
-dispatch_numpy = smallest.only("NumPy").time
-of_five = results.select(operation="dot", size=5)
-numpy_converting = of_five.only("NumPy", arrays="JAX").time
-jax_converting = of_five.only("jit", arrays="NumPy").time
+dispatch_jax = of_five.only("jit", arrays="its own").time
+dispatch_numpy = of_five.only("NumPy", arrays="its own").time
+wrapped_once = results.speedup(
+    "jit", over="jit in each call", operation="dot", arrays="JAX", size=5
+)
 chain_compiled = chain_pays.estimate
 
 # %%
-growth_of = {}
-for variant in ("NumPy", "jit"):
-    at_100, at_1000 = (dot.only(variant, size=n) for n in (100, 1000))
-    growth_of[variant] = at_1000.time.value / at_100.time.value
-numpy_grew, jit_grew = (f"{factor:.1f}" for factor in growth_of.values())
-jumps = growth_of["jit"] > 1.5 * growth_of["NumPy"]
-same_work = "NumPy does the same arithmetic, so that doesn't explain the jump"
-cause = same_work if jumps else "So there is no jump to explain here"
+at_5, at_100, at_1000 = (
+    dot.only(size=size).time.value for size in (5, 100, 1000)
+)
+few_grew, jit_grew = f"{at_100 / at_5:.1f}", f"{at_1000 / at_100:.1f}"
+large = results.only(
+    "NumPy", operation="dot", arrays="its own", size=10_000
+).time.short
+no_work = (
+    "That isn't the arithmetic, because NumPy's whole call, "
+    f"on ten times as many numbers, took {large}"
+)
+cause = no_work if at_1000 > 1.5 * at_100 else "So there is no jump here"
+
+# %%
+largest = max(result.parameters["size"] for result in growth)
+dot_at_last, product_at_last, polynomial_at_last = (
+    growth.speedup("jit", over="NumPy", computation=computation, size=largest)
+    for computation in ("dot", "matrix product", "polynomial")
+)
+start = experiments.crossover(
+    growth.select(computation="polynomial"), "jit", over="NumPy", x="size"
+)
+ahead = f"from {start:,} elements on" if start else "at none of these sizes"
 
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's

@@ -21,7 +21,6 @@ WIDER = {
     "results/experiments/dispatch": 7,
     "results/experiments/mnist-throughput": 7,
     "tutorials/applications/calibration": 7,  # each number that a fit has
-    "tutorials/performance/dispatch_overhead": 7,
 }
 PLACE = "(element) => element.getBoundingClientRect().x"
 SHADOW = "(element) => getComputedStyle(element).boxShadow"
