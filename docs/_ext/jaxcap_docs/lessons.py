@@ -144,7 +144,7 @@ PREREQUISITES = {
     "applications/convergence": ("applications/calibration",),
     "applications/attenuation": ("applications/calibration",),
     "applications/mnist": ("transformations/grad",),
-    "applications/training_speed": ("performance/linear_algebra", "applications/mnist"),
+    "applications/training_speed": ("transformations/modules", "applications/mnist"),
     "applications/convolutions": ("applications/training_speed",),
     "applications/winograd": ("applications/convolutions",),
     "applications/scaling_out": ("applications/training_speed",),
