@@ -2,272 +2,140 @@
 Calibrating a sensor
 ====================
 
-You have ten thousand readings of a cheap sensor, and a good sensor beside it that shows what they
-should have been. You want an optimiser to find the law that connects the two. SciPy has one, JAX
-has one, and SciPy's can borrow its gradients from JAX. This page lets all three walk down to the
-optimum, and compares what the walk costs. The next two pages ask whether you can believe what an
-optimiser reports, and whether the best fit is the truth.
+SciPy's optimiser fits your model, and you would like it to be faster. JAX can help in two ways. It
+can compute exact gradients, so that SciPy needs fewer evaluations of your model, or it can run the
+whole search. This page calibrates a cheap sensor in both ways and by SciPy alone, checks that all
+three find the same optimum, and asks which of the two ways saves time, and why.
 """
 
 # %%
-# Two sensors, and the law between them
-# -------------------------------------
-# Our reference sensor shows the true quantity, with a little noise. The cheap sensor shows the
-# truth multiplied by a slope, plus an offset. It is noisy as well, and its slope varies a little
-# from reading to reading. We simulate both sensors, by :func:`~jaxcap.kernels.calibration.sensors`,
-# so we know the law that an optimiser is looking for:
+# One error for both libraries
+# ----------------------------
+# You have ten thousand readings of a cheap sensor, and a good sensor beside it, the *reference*,
+# that shows what they should have been. The cheap sensor multiplies the true quantity by a slope
+# and adds an offset, and both sensors are noisy. To calibrate it, look for the slope and the offset
+# with which the corrected readings come closest to the reference. Our measure of closeness is the
+# root of the mean squared error:
 import jax
-import jax.numpy as jnp
-import matplotlib.pyplot as plt
 import numpy as np
 
 from jaxcap.kernels import calibration
-from jaxcap.kernels.calibration import rmse
-from jaxcap.report.source import Source
 
-TRUE = np.array([calibration.SLOPE, calibration.OFFSET])
 reference, reading = calibration.sensors(seed=0)
-print(reference.shape, reference.dtype, "true slope and offset:", TRUE)
+
+
+def rmse(parameters, reference, reading):
+    slope, offset = parameters
+    corrected = (reading - offset) / slope
+    return ((reference - corrected) ** 2).mean() ** 0.5
+
 
 # %%
-# Calibrating the cheap sensor means running its law backwards: subtract the offset, and divide by
-# the slope. If slope :math:`s` and offset :math:`o` are good, the corrected readings :math:`(b - o)
-# / s` come close to the reference :math:`a`. How close? We take the root of the mean squared
-# difference:
-#
-# .. math::
-#
-#     \mathrm{rmse}(s, o) = \sqrt{\mathrm{mean}\bigl[(a - (b - o) / s)^2\bigr]}
-#
-# ``rmse`` and ``corrected``, which returns :math:`(b - o) / s`, use only operators and methods of
-# arrays. With no ``np`` or ``jnp`` in them, they serve both libraries:
-Source(rmse)
+# The function contains neither ``np`` nor ``jnp``, so NumPy and JAX can both compute it. A slope of
+# 1 and an offset of 0 correct nothing. That is where our searches will start:
+START = np.array([1.0, 0.0])
+print("error in NumPy:", rmse(START, reference, reading))
+print("error in JAX:  ", jax.jit(rmse)(START, reference, reading))
 
 # %%
-START = np.array([1.0, 0.0])  # no correction at all
-data_32 = jnp.float32(reference), jnp.float32(reading)
-for label, parameters in ("at the start", START), ("at the truth", TRUE):
-    in_numpy = rmse(parameters, reference, reading)
-    in_jax = rmse(jnp.float32(parameters), *data_32)
-    print(f"{label}: NumPy {in_numpy:.10f}, JAX {in_jax:.10f}")
-
-# %%
-# The last digits differ because NumPy computed in 64 bits and JAX in 32. In the next section, which
-# times the error, both use 32.
+# The last digits differ because JAX computes in 32 bits by default. SciPy works in 64, so from here
+# on we let JAX do so, too.
 #
-# What one evaluation costs
-# -------------------------
-# An optimiser asks for the error again and again. To compute it, NumPy makes several passes over
-# the data, such as one to subtract the offset and one to divide by the slope. Each pass but the
-# last stores an array for the next. :func:`jax.jit` can merge them into a single pass, but each
-# call of JAX has an :doc:`overhead </tutorials/performance/dispatch_overhead>`. How many readings
-# do you think it takes until the passes that JAX saves outweigh that overhead?
-from jaxcap.experiments.calibration import CALIBRATION, COMPILED, LOOP, NUMPY
-from jaxcap.report import figures
+# Three ways to search
+# --------------------
+# All three searches use `BFGS
+# <https://docs.scipy.org/doc/scipy/reference/optimize.minimize-bfgs.html>`__, which walks downhill
+# step by step and needs the gradient of the error to know where down is. If you give SciPy nothing
+# but the error, it estimates the gradient from differences: for each parameter, it takes a small
+# step to the side and evaluates the error there.
+import scipy.optimize
 
-measured = CALIBRATION.run(budget_s=0.03)
-
-# %%
-evaluations = measured.subset(r for r in measured if r.variant != LOOP)
-_ = figures.scaling(
-    evaluations,
-    x="size",
-    over=NUMPY,
-    about=COMPILED,
-    title="One evaluation of the error, float32",
-    xlabel="readings",
+by_differences = scipy.optimize.minimize(
+    rmse, START, (reference, reading), method="BFGS"
 )
+print(by_differences.x)
 
 # %%
-from jaxcap.experiments.dispatch import crossover
-
-pays_from = crossover(evaluations, COMPILED, over=NUMPY, x="size")
-break_even = "none of them"
-if pays_from:
-    is_largest = pays_from == max(r.parameters["size"] for r in evaluations)
-    break_even = f"{pays_from:,} readings" + (
-        "" if is_largest else " and more"
+# :func:`jax.value_and_grad` computes the error and its gradient together, and the gradient is exact
+# apart from rounding. With ``jac=True``, we tell SciPy that it gets both:
+error_and_gradient = jax.jit(jax.value_and_grad(rmse))
+with jax.enable_x64(True):
+    by_gradient = scipy.optimize.minimize(
+        error_and_gradient,
+        START,
+        (reference, reading),
+        method="BFGS",
+        jac=True,
     )
-evaluations.speedups(over=NUMPY)
-
-# %%
-from jaxcap.report.claims import claim, speedup_of
-
-jit_pays = claim(
-    "the error of a million readings takes less time compiled than in NumPy",
-    measured,
-    speedup_of(COMPILED, over=NUMPY, size=1_000_000),
-)
-jit_pays
-
-# %%
-# Of the sizes that we tried, compiling clearly saves time at :measured:`break_even`. How close was
-# your guess? On short data, most of JAX's time on a CPU goes into handing the work to another
-# thread, and little into the arithmetic. (With a hundred readings, the program would be small
-# enough to :doc:`run inside the call </tutorials/performance/dispatch_overhead>`.)
-#
-# One method, three optimisers
-# ----------------------------
-# All three optimisers use BFGS, a method named after Broyden, Fletcher, Goldfarb and Shanno: walk
-# downhill, and learn how the valley bends from the gradients met on the way. They differ in where
-# the gradients come from, in where the loop runs, and in how they search along a direction, which
-# matters on the next page.
-#
-# *SciPy with differences.* If you give `SciPy
-# <https://docs.scipy.org/doc/scipy/reference/optimize.minimize-bfgs.html>`__ no gradient, it
-# estimates one: for each parameter, it takes a small step to the side, and evaluates the error once
-# more. How small that step should be depends on the dtype, so our function takes the dtype into
-# account:
-Source(calibration.fit_by_scipy)
-
-# %%
-# *SciPy with JAX's gradient.* :func:`jax.value_and_grad` computes the error together with its
-# gradient, which is exact apart from rounding. The loop is still SciPy's, and runs in Python. Each
-# of its evaluations is a call of ``_error_and_gradient``, which is
-# ``jax.jit(jax.value_and_grad(rmse))``:
-Source(calibration.fit_by_gradient)
-
-# %%
-# *JAX's own.* In :func:`jax.scipy.optimize.minimize`, the loop is written in JAX as well, so we can
-# compile the whole fit, and run all of it in a single call. (We use it to see what that saves. Its
-# search has a fault, and for new work there are :doc:`better choices
-# </tutorials/applications/convergence>`.)
-inside_jax = jax.jit(calibration.fit_by_jax)
-Source(calibration.fit_by_jax)
-
-# %%
-# Do they agree?
-# --------------
-# Each optimiser gets the same data and the same start, once in 64 bits and once in 32:
-OPTIMISERS = {
-    "SciPy, differences": calibration.fit_by_scipy,
-    "SciPy, JAX gradient": calibration.fit_by_gradient,
-    "JAX": inside_jax,
-}
-
-
-def fit_in(dtype, optimiser, **options):
-    """Fit slope and offset in a dtype, starting from no correction."""
-    with jax.enable_x64(dtype == "float64"):
-        data = reference.astype(dtype), reading.astype(dtype)
-        return jax.device_get(optimiser(*data, START, **options))
+print(by_gradient.x)
 
 
 # %%
-fits = {}
-for dtype in ("float64", "float32"):
-    for name, optimiser in OPTIMISERS.items():
-        fits[f"{name}, {dtype}"] = fit_in(dtype, optimiser)
+# In both of these, SciPy's loop runs in Python, and calls our function again and again. The loop of
+# :func:`jax.scipy.optimize.minimize` is written in JAX, so we can compile it together with the
+# error, and the whole search becomes a single call:
+@jax.jit
+def fit(reference, reading):
+    return jax.scipy.optimize.minimize(
+        rmse, START, (reference, reading), method="BFGS"
+    )
+
+
+with jax.enable_x64(True):
+    by_jax = jax.device_get(fit(reference, reading))
+print(by_jax.x)
 
 # %%
-# We can check all of them, because this problem also has an answer in closed form. Written with
-# :math:`u = 1/s` and :math:`v = -o/s`, a corrected reading is :math:`u b + v`, which is linear in
-# :math:`u` and :math:`v`. And linear least squares needs no search:
-Source(calibration.least_squares)
-
-# %%
+# One optimum, fewer evaluations
+# ------------------------------
+# Did all three arrive? This problem lets us check, because a corrected reading is a linear function
+# of :math:`1/s` and :math:`-o/s`, with the slope :math:`s` and the offset :math:`o`. So :func:`linear
+# least squares <jaxcap.kernels.calibration.least_squares>` finds the optimum without a search:
 exact = calibration.least_squares(reference, reading)
-least_error = rmse(exact, reference, reading)
+print(exact)
+
+# %%
+# Each search took some steps, and evaluated the error in each of them at least once. How many
+# evaluations would you expect the gradients to save?
+fits = {
+    "SciPy, differences": by_differences,
+    "SciPy, JAX gradient": by_gradient,
+    "JAX": by_jax,
+}
 rows = []
-for name, fit in fits.items():
-    report = "success" if fit.success else "failure"
-    counts = f"{fit.nit}", f"{fit.nfev}"
-    found = (f"{number:.5f}" for number in (*fit.x, fit.fun))
-    rows.append((name, report, *counts, *found))
+for name, found in fits.items():
+    off = f"{abs(found.x - exact).max():.0e}"
+    counts = f"{found.nit}", f"{found.nfev}"
+    rows.append((name, *counts, f"{found.fun:.6f}", off))
 
 # %%
 from jaxcap.results.tables import Table
 
-found = (f"{number:.5f}" for number in (*exact, least_error))
-rows.append(("closed form", "", "", "", *found))
-headers = ("", "reports", "steps", "evaluations", "slope", "offset", "error")
-Table("One calibration, from the same start", headers, rows)
+rows.append(
+    ("closed form", "", "", f"{rmse(exact, reference, reading):.6f}", "")
+)
+headers = ("", "steps", "evaluations", "error", "distance")
+note = "The distance from the closed form is the larger of the two, in slope and in offset."
+Table("Three searches and the exact optimum", headers, rows, [note])
 
 # %%
-# The evaluations column doesn't count the same thing in every row. SciPy's differences take one
-# more evaluation of the error for each parameter, and SciPy counts these. Where JAX computes the
-# gradient, it comes along with the error, and isn't in this column, though it isn't free.
+# The distances are far smaller than the sensors' noise, so all three found the optimum. Differences
+# need more evaluations because, with two parameters, a gradient takes three of them: one at the point itself, and
+# one beside it for each parameter. With a hundred parameters, it would take a hundred and one.
+# In the other two rows, each evaluation brings its gradient along, :doc:`however many parameters
+# there are </tutorials/transformations/grad>`.
 #
-# Then compare what each optimiser *reports* with what it *found*. A failure needn't mean a bad fit,
-# because rounding can keep a search from seeing that it has arrived. :doc:`The next page
-# </tutorials/applications/convergence>` follows such a failure of JAX's search. Here we ask only
-# what was found.
-#
-# Three ways down the valley
-# --------------------------
-# Drawn over all slopes and offsets, the error is a long and narrow valley. A map of it takes the
-# error at thousands of points, and :func:`jax.vmap` computes a row of them at once:
-slopes, offsets = np.linspace(0.9, 2.2, 80), np.linspace(-0.6, 4.0, 80)
-points = jnp.stack(jnp.meshgrid(slopes, offsets), axis=-1)
-errors_in_row = jax.jit(jax.vmap(rmse, in_axes=(0, None, None)))
-surface = jnp.stack([errors_in_row(row, *data_32) for row in points])
-
-# %%
-# Where did each optimiser walk? SciPy calls a function of yours after each step. JAX's compiled
-# loop offers no such call, but our function takes the largest number of steps as an argument. So we
-# run it again and again, and stop it after no step, after one, after two:
-paths = {name: [START] for name in OPTIMISERS}
-for name in ("SciPy, differences", "SciPy, JAX gradient"):
-    fit_in("float64", OPTIMISERS[name], callback=paths[name].append)
-
-steps = range(int(fits["JAX, float64"].nit) + 1)
-paths["JAX"] = [fit_in("float64", inside_jax, steps=n).x for n in steps]
-taken = [f"{len(path) - 1} ({name})" for name, path in paths.items()]
-finding = f"Steps to the end: {', '.join(taken)}"
-
-
-# %%
-figure, axes = plt.subplots(figsize=(6, 4.6))
-levels = [0.6, 1, 1.5, 2, 3, 4, 6, 8]
-lines = axes.contour(slopes, offsets, surface, levels, colors=figures.GRID)
-axes.clabel(lines, fmt="%.3g", fontsize=10.5, colors=figures.INK)
-colours = figures.palette(paths)
-for (name, path), size in zip(paths.items(), (11, 7, 3)):
-    look = {"c": colours[name], "ms": size, "lw": size / 3, "mfc": "none"}
-    axes.plot(*np.array(path).T, "o-", label=name, **look)
-axes.set(xlabel="slope", ylabel="offset")
-figures.headline(figure, finding, "The error, and the way down")
-_ = figure.legend(loc="outside lower center", ncols=2)
-
-# sphinx_gallery_thumbnail_number = 2
-
-# %%
-# The numbers on the contours are errors. Nested circles mean that the optimisers reached the same
-# point.
-#
-# How near do they come?
-# ----------------------
-# In each dtype, by what fraction does the worst of the three miss the closed form?
-for dtype in ("float64", "float32"):
-    found = np.array([fits[f"{name}, {dtype}"].x for name in OPTIMISERS])
-    off = (abs(found - exact) / exact).max(axis=1)
-    print(f"{dtype}: {off.max():.1e}")
-
-worst_in_32 = list(OPTIMISERS)[off.argmax()]
-
-# %%
-# In 64 bits, a search stops when the gradient is small enough, and the first number says how near
-# to the optimum that is. In 32 bits, the worst is “:measured:`worst_in_32`”. Differences
-# aim beside the optimum, because :math:`(f(x + h) - f(x)) / h` is roughly the slope at :math:`x +
-# h/2`, and in 32 bits :math:`h` has to be larger, or rounding would swallow the difference. That
-# error in the gradient is small. But along the floor of a narrow valley the gradient is small too,
-# so the point where it seems to vanish lies far from the optimum. Rounding can also stop a search
-# early.
-#
-# Now compare the closed form with the true law, which is printed at the top. The best fit misses
-# it, so no search could have found it. Why that is has :doc:`a page of its own
-# </tutorials/applications/attenuation>`.
-#
-# What a whole fit costs
-# ----------------------
-# The three optimisers take turns in fresh processes, in 64 bits, and JAX has compiled its functions
-# before the clock starts. You have seen how many evaluations each optimiser makes, and what one
-# costs in 32 bits, without its gradient. What would you predict for the whole fit?
+# Do fewer evaluations save time?
+# -------------------------------
+# Make a prediction from the table: if the first search takes a second, how long do the other two
+# take? We time all three in 64 bits, after JAX has compiled its functions:
 from jaxcap.experiments import calibration as experiments
 
 times = experiments.OPTIMISERS.run(budget_s=0.05)
 
 # %%
+from jaxcap.report import figures
+
 _ = figures.bars(
     times,
     over=experiments.DIFFERENCES,
@@ -275,7 +143,11 @@ _ = figures.bars(
     title="Time of one calibration",
 )
 
+# sphinx_gallery_thumbnail_number = 1
+
 # %%
+from jaxcap.report.claims import claim, speedup_of
+
 fit_pays = claim(
     "a whole fit inside JAX is faster than by SciPy with differences",
     times,
@@ -284,41 +156,79 @@ fit_pays = claim(
 fit_pays
 
 # %%
-# Three costs are easy to forget: arithmetic in 64 bits, the gradients that two of the optimisers
-# compute, and the optimiser's own work between evaluations. SciPy's loop runs in Python and JAX's
-# doesn't, which matters as long as evaluations are short. And with more parameters, differences
-# cost more: a hundred parameters take a hundred more evaluations for each gradient, where
-# :func:`jax.grad` still needs a single pass backwards. The price of JAX's loop is that the first
-# fit has to compile:
-first_fit = times.only(experiments.INSIDE).first_call
-print("first fit by JAX, compilation included:", first_fit.short)
+# With JAX's gradient, SciPy needed :measured:`count_with` evaluations instead of
+# :measured:`count_without`, and the fit was :measured:`with_gradient than the one with differences`.
+# The search inside JAX makes about as many evaluations as SciPy with JAX's gradient. If their number
+# settled what a fit costs, these two would take the same time.
+#
+# Where the time goes
+# -------------------
+# Consider a single evaluation first. How do NumPy and compiled JAX compare on the error alone, both
+# in 32 bits?
+from jaxcap.experiments.calibration import COMPILED, NUMPY
+
+measured = experiments.CALIBRATION.run(budget_s=0.03)
 
 # %%
-# Of the three, begin with SciPy and JAX's gradient. The gradient is exact apart from rounding, and
-# you compile one evaluation instead of a whole fit. And SciPy's search can find a way down where
-# JAX's gives up, as the next page shows.
+evaluations = measured.subset(
+    r for r in measured if r.variant != experiments.LOOP
+)
+evaluations.speedups(over=NUMPY)
+
+# %%
+jit_pays = claim(
+    "the error of a million readings takes less time compiled than in NumPy",
+    measured,
+    speedup_of(COMPILED, over=NUMPY, size=1_000_000),
+)
+jit_pays
+
+# %%
+# Two effects compete here. NumPy passes over the readings several times, to subtract, to divide, to
+# square and so on, and JAX can :doc:`merge these passes </tutorials/transformations/jit>`. But each
+# call into JAX has an :doc:`overhead </tutorials/performance/dispatch_overhead>`, however few the
+# readings are. With ten thousand of them, a compiled evaluation was
+# :measured:`evaluation than one in NumPy`, and a search has to compute the gradient as well.
+#
+# Now consider the whole fit. If evaluations were all that it cost, how long would SciPy's fit with
+# differences take?
+one = evaluations.only(NUMPY, size=reference.size).time
+count = by_differences.nfev
+whole = times.only(experiments.DIFFERENCES).time
+print("one evaluation in NumPy:", one.short)
+print(f"{count} evaluations: {1e3 * count * one.value:.2g} ms")
+print("the whole fit:", whole.short)
+
+# %%
+# In 64 bits, an evaluation takes a little longer than this, but most of the rest is SciPy's own work:
+# between evaluations, Python code chooses directions and the lengths of steps. Inside JAX, compiled
+# code does that, and a whole fit is one call. The price is the first fit, which has to wait for the
+# compiler:
+first_fit = times.only(experiments.INSIDE).first_call
+print("first fit inside JAX:", first_fit.short)
+print("each fit after it:   ", times.only(experiments.INSIDE).time.short)
+
+# %%
+# The compiled program serves all data of the same shape, so the more data sets you fit, the less this
+# price matters.
 #
 # Takeaway
 # --------
+count_with, count_without = by_gradient.nfev, by_differences.nfev
 at_ten_thousand = evaluations.select(size=reference.size)
 evaluation = at_ten_thousand.speedup(COMPILED, over=NUMPY)
 whole_fit = fit_pays.estimate
 with_gradient = times.speedup(
     experiments.GRADIENT, over=experiments.DIFFERENCES
 )
-print("evaluation:", evaluation)
 
 # %%
-# Begin with SciPy and JAX's gradient, which is exact apart from rounding, and needs no further
-# evaluations, however many parameters you have. But fewer evaluations don't save time in
-# proportion, because each one is a call into JAX, and computes a gradient as well. With two
-# parameters and ten thousand readings, a fit with JAX's gradient was
-# :measured:`with_gradient than one with differences`. If you fit many data sets of the same size,
-# also time a fit that runs entirely inside JAX. Once compiled, such a fit was
-# :measured:`whole_fit than SciPy's with differences`.
+# You can't tell the time of a fit from its number of evaluations. With two parameters and ten
+# thousand readings, SciPy with JAX's gradient was :measured:`with_gradient than with differences`,
+# and a fit inside JAX, once compiled, was :measured:`whole_fit than SciPy's with differences`.
 #
-# Don't judge a fit by one evaluation. On ten thousand readings in 32 bits, one compiled evaluation
-# of the error was :measured:`evaluation than one in NumPy`. What a fit costs also depends on how
-# many evaluations it takes, and on what happens between them.
+# Begin with SciPy and JAX's gradient, which is exact apart from rounding, and saves more evaluations
+# the more parameters you have. If you fit many data sets of one shape, time a search that is compiled
+# as a whole. But read the next page first, because JAX's own search has a fault.
 #
 # Next: :doc:`can you believe an optimiser's report? </tutorials/applications/convergence>`

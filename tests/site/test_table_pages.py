@@ -20,7 +20,6 @@ WIDER = {
     "results/experiments/ceilings": 7,
     "results/experiments/dispatch": 7,
     "results/experiments/mnist-throughput": 7,
-    "tutorials/applications/calibration": 7,  # each number that a fit has
 }
 PLACE = "(element) => element.getBoundingClientRect().x"
 SHADOW = "(element) => getComputedStyle(element).boxShadow"
