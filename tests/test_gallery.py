@@ -40,7 +40,6 @@ MOST_LINES = 12
 # Cells that draw, and are longer: by script, the largest number of lines that one of them has.
 LONGER = {
     "asynchronous_dispatch": 15,
-    "convergence": 13,
     "geometry": 16,
     "memory": 14,
     "messages": 14,
