@@ -3,43 +3,39 @@ Why isn't the best fit the truth?
 =================================
 
 Give an optimiser ten thousand readings of a sensor, and it finds the parameters with the least
-error. Those aren't the sensor's true parameters, and ten million readings wouldn't bring them
-closer. The optimiser
-and the data are fine, but we asked for something other than the truth. This page shows where the
-fit ends up and why, and what an estimator has to know to do better. It needs no JAX, so skip it if
-you came for JAX alone: an optimiser of any library answers the question that you ask.
+error. They aren't the sensor's true parameters, and ten million readings wouldn't bring them closer.
+This page shows what draws the best fit away from the truth, and what an estimator has to know to
+find the law behind the data. It needs no JAX, because an optimiser of any library answers the
+question that you ask.
 """
 
 # %%
 # An optimum beside the truth
 # ---------------------------
 # :doc:`Two pages ago </tutorials/applications/calibration>` we calibrated a cheap sensor by a good
-# one, and compared what the optimisers found with the closed form of least squares. The data were
-# simulated, so we also know the law behind them. Which has the larger error on these data, the
-# optimum or the truth?
+# one. The readings were simulated, so we know the slope and the offset behind them. Which has the
+# larger error on these readings, the optimum or the truth?
 import matplotlib.pyplot as plt
 import numpy as np
 
 from jaxcap.kernels import calibration
 from jaxcap.kernels.calibration import rmse
 from jaxcap.report import figures
-from jaxcap.report.source import Source
 
 TRUE = np.array([calibration.SLOPE, calibration.OFFSET])
 reference, reading = calibration.sensors(seed=0)
-exact = calibration.least_squares(reference, reading)
-for label, parameters in ("optimum", exact), ("truth", TRUE):
+best = calibration.least_squares(reference, reading)
+for label, parameters in ("optimum", best), ("truth", TRUE):
     print(f"{label}: {rmse(parameters, reference, reading):.5f}", parameters)
 
 # %%
-# The truth has the larger error, as it must, because no slope and offset have a smaller one than the
-# optimum.
-# So neither a better optimiser nor a longer search would have found the truth. To see how the two
-# differ, subtract the true law from the readings, and from the fit:
+# The truth has the larger error, as it must, because no slope and offset have a smaller one than
+# the optimum. So the optimiser did its job, and a better one wouldn't find the truth either. To see
+# how the two differ, subtract the true law from the readings and from the fit:
 line = np.array([calibration.LOWEST, calibration.HIGHEST])
 above_law = reading - TRUE[0] * reference - TRUE[1]
-fitted = (exact[0] - TRUE[0]) * line + exact[1] - TRUE[1]
-tilt = f"The fitted slope is off by {exact[0] / TRUE[0] - 1:+.1%}"
+fitted = (best[0] - TRUE[0]) * line + best[1] - TRUE[1]
+tilt = f"The fitted slope is off by {best[0] / TRUE[0] - 1:+.1%}"
 
 # %%
 plt.plot(reference[::5], above_law[::5], ".", ms=2, label="readings")
@@ -50,66 +46,63 @@ figures.headline(plt.gcf(), tilt, "The fit beside the true law")
 _ = plt.legend(markerscale=5)
 
 # %%
-# A fit that recovered the law would lie along zero; this one is tilted. (The readings scatter more
-# where the quantity is large, because there the noise of the slope is multiplied by more.)
+# A fit that recovered the law would lie along zero, and this one is tilted. Is that bad luck? Then
+# more readings would help:
+for size in (100, 10_000, 1_000_000):
+    print(
+        f"{size:9,}", calibration.least_squares(*calibration.sensors(0, size))
+    )
+print(" infinite", calibration.least_squares_limit())
+
+# %%
+# The slope settles, but not at the true one. The last line is :func:`the value in theory
+# <jaxcap.kernels.calibration.least_squares_limit>` for infinitely many readings.
 #
 # Noise makes the fit too steep
 # -----------------------------
-# We asked for the line that best predicts the reference *from* the noisy readings, and not the
-# other way round. Think of the largest reading. It is the largest partly because its noise happened
-# to be positive, so the best guess of the truth behind it is lower than it says. Likewise, the
-# truth behind the smallest reading is probably higher. A good guess therefore moves readings
-# towards the middle, and the fit learns to do that by multiplying them by a smaller factor than the
-# law would. Our correction divides by the slope, so a smaller factor means a steeper slope.
-# Statisticians say that noise *attenuates*, or weakens, the factor.
+# The reason is in the question. We asked which slope and offset best predict the reference from the
+# noisy readings. Think of the largest reading. It is the largest partly because its noise happened
+# to be positive, so the best guess of the truth behind it is lower than the reading says. Likewise,
+# the truth behind the smallest reading is probably higher. Good guesses lie closer to the middle, so
+# the fit learns to multiply readings by a smaller factor than the law would. Our correction divides
+# by the slope, and a smaller factor means a steeper slope. Statisticians say that noise *attenuates*
+# the factor.
 #
-# More data won't help. Even with infinitely many readings, the slope would come out as
-#
-# .. math::
-#
-#     s + \frac{\text{variance of the noise in the readings}}{s \cdot \text{variance of the truth}}
-#
-# with the true slope :math:`s`. So the noisier the readings are, compared with the spread of the
-# truth, the steeper the fit:
-print("limit of slope and offset:", calibration.least_squares_limit())
-
-# %%
 # An estimator that knows about the noise
-# ----------------------------------------
-# Many laws are compatible with the same means, variances and covariance. So an estimator that uses
-# only these needs one more fact. Deming's asks for the ratio of the two sensors' noise variances.
-# It then looks for the line that is nearest to the points, with distances measured in units of each
-# sensor's noise. You can work out this ratio from the sensors' data sheets. Or measure it: expose
-# both sensors many times to each of several quantities across the range, and average their
-# variances. Here, the simulation knows it:
-Source(calibration.noise_ratio, calibration.deming)
+# ---------------------------------------
+# Deming's estimator doesn't predict one sensor from the other. It looks for the line that is nearest
+# to the points, with distances measured in units of each sensor's noise. For this, you have to tell
+# it how the noise is divided: the variance of the readings' noise, over that of the reference's. The
+# rest is a formula:
+
+
+def deming(reference, reading, ratio):
+    (xx, xy), (_, yy) = np.cov(reference, reading)
+    excess = yy - ratio * xx
+    slope = (excess + np.sqrt(excess**2 + 4 * ratio * xy**2)) / (2 * xy)
+    return np.array([slope, reading.mean() - slope * reference.mean()])
+
 
 # %%
+# In a laboratory, you would measure this ratio by exposing both sensors many times to the same
+# quantities. Here, the simulation knows it. What if you are wrong about it, by a factor of ten, or
+# because you assume that both sensors are equally noisy?
 ratio = calibration.noise_ratio(reference)
-print(f"noise variance, readings over reference: {ratio:.0f}")
-for factor in (1, 10, 0.1, 1 / ratio):
-    fit = calibration.deming(reference, reading, factor * ratio)
-    print(f"Deming with {factor * ratio:6.0f}:", fit)
+for assumed in (ratio, ratio / 10, 1):
+    print(f"ratio {assumed:3.0f}:", deming(reference, reading, assumed))
 
 # %%
-# Compare the first of these slopes and offsets with the truth above. The others show what happens
-# if the ratio is wrong. A ratio that is ten times too large or too small does little harm here, but
-# a ratio of 1, which knows nothing about the sensors, leaves much of the bias.
+# With the right ratio, the estimate is close to the law, and a rough guess of the ratio is still
+# good enough. But to assume equal noise, for sensors as different as these, leaves much of the bias.
 #
-# With a large ratio, nearly all of the noise is in the readings. That allows a shortcut: fit a line
-# that predicts the readings from the reference, and run it backwards. The result is almost the same
-# as Deming's, but only the ratio tells you that the shortcut is safe.
-#
-# For a single sensor, a good result may be luck, so let both estimators loose on a hundred sensors
-# that follow the same law:
+# For a single sensor, a good result may be luck, so try both estimators on a hundred sensors that
+# follow the same law:
 SENSORS = 100
 pairs = [calibration.sensors(seed) for seed in range(SENSORS)]
 by_squares = np.array([calibration.least_squares(*pair) for pair in pairs])
-by_deming = []
-for pair in pairs:
-    ratio_of_pair = calibration.noise_ratio(pair[0])
-    by_deming.append(calibration.deming(*pair, ratio_of_pair))
-by_deming = np.array(by_deming)
+by_deming = np.array(
+    [deming(*pair, calibration.noise_ratio(pair[0])) for pair in pairs]
+)
 
 # %%
 of_squares, of_deming = (
@@ -130,20 +123,19 @@ _ = plt.legend()
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# Each estimator has a cloud of a hundred points. The width of a cloud is due to chance, and more
-# readings would narrow it. By least squares, the slopes miss the truth by :measured:`bias` on
-# average, and scatter by only :measured:`deviation`: least squares is biased. Deming's slope is
-# nearer to the truth for :measured:`nearer_of` sensors.
+# The width of a cloud is chance, and more readings would narrow it. Where a cloud lies isn't. By
+# least squares, the slopes miss the truth by :measured:`bias` on average, and scatter by only
+# :measured:`deviation`. Deming's slope is nearer to the truth for :measured:`nearer_of` sensors.
 #
-# Which of the two is right?
-# --------------------------
-# Each answers a different question. Let them correct new readings of this sensor, first of
-# quantities in the range where it was calibrated, and then of quantities above that range:
+# The right estimator depends on the question
+# -------------------------------------------
+# If you know the law, do you also correct readings better? Let both fits correct new readings of
+# this sensor: first of quantities in the range where it was calibrated, then of larger ones.
 rng = np.random.default_rng(1)
 low, high = calibration.LOWEST, calibration.HIGHEST
 fits = {
-    "least squares": exact,
-    "Deming": calibration.deming(reference, reading, ratio),
+    "least squares": best,
+    "Deming": deming(reference, reading, ratio),
 }
 
 # %%
@@ -158,10 +150,9 @@ for place, ends in {"inside": (low, high), "above": (high, 2 * high)}.items():
         print(f"{place:6} {name:13} rmse {size:.4f}, mean {mean:+.4f}")
 
 # %%
-# Inside the range, least squares has the smaller error, because that is what it minimises. It pulls
-# every reading towards the middle of the calibration range. Readings from above that range come out
-# too low, as their mean error shows. Deming's fit corrects them without that bias. For one reading,
-# the bias drowns in noise. Average many, and the bias is what remains.
+# Inside the range, least squares has the smaller error, because that is what it minimises. But it
+# pulls every reading towards the middle of that range, so larger quantities come out too low, as
+# their mean error shows. Deming's fit corrects these without such a bias.
 #
 # Takeaway
 # --------
@@ -175,12 +166,12 @@ nearer_of = f"{nearer} of {SENSORS}"
 
 # %%
 # An optimiser minimises what you wrote down, and won't ask whether that is what you wanted to know.
-# If the inputs of a prediction are noisy, the line that predicts best isn't the law behind the
-# data. Here, its slope was off by :measured:`bias` on average, and scattered by
-# :measured:`deviation` from sensor to sensor. More readings would reduce the scatter, and leave the
-# bias as it is. What helps is knowledge: Deming's estimator, which knows how the noise is divided
-# between the two sensors, came nearer to the true slope for :measured:`nearer_of` sensors. If you
-# only want to correct readings from the calibrated range, least squares is still the better choice.
+# If you predict from noisy numbers, the line that predicts best isn't the law behind them. Here, its
+# slope was off by :measured:`bias` on average, and scattered by :measured:`deviation` from sensor to
+# sensor. More readings reduce the scatter, and leave the bias as it is. What helps is knowledge:
+# told how the noise is divided between the two sensors, Deming's estimator came nearer to the true
+# slope for :measured:`nearer_of` sensors. If you only want to correct readings from the calibrated
+# range, stay with least squares.
 #
 # Next: a model with millions of parameters instead of two, :doc:`trained in JAX and in PyTorch
 # </tutorials/applications/mnist>`.
