@@ -2,44 +2,39 @@
 One training on many devices
 ============================
 
-What do you have to change in a program that trains on one device, so that it trains on eight? And
-will the network learn the same? We have compared a network :doc:`with one in PyTorch
-</tutorials/applications/mnist>`. This page trains that network on one device, on eight, and in two
-processes, compares the losses and the speed, and says how to start the same program on a cluster.
-You don't need a second GPU to follow, nor even a first.
+What do you have to change in a program that trains on one device, so that it trains on eight, and
+will the network still learn the same? We share the training of :doc:`our network for digits
+</tutorials/applications/mnist>` among eight devices, compare its losses with those of one device,
+and time both. You don't need a second GPU to follow, nor even a first, because JAX can make eight
+devices of one CPU.
 """
 
 # %%
 # Eight devices from one CPU
 # --------------------------
-# JAX can make one CPU pretend to be several devices. They share its cores, so don't expect it to
-# save time. But a program has to treat them as it would treat eight GPUs, so you can write and test
-# at home what is going to run on a cluster. JAX has to know their number before it first looks for
-# devices, so set it in the environment of the program:
+# These devices share the cores of the CPU, so don't expect them to save time. But a program treats
+# them as it would treat eight GPUs, so you can write and test at home what is going to run on a
+# cluster. Set their number in the environment of the program, because JAX has to know it before it
+# first looks for devices:
 #
 # .. code-block:: console
 #
 #    $ JAX_PLATFORMS=cpu JAX_NUM_CPU_DEVICES=8 python program.py
 #
-# The process that builds this page may have asked JAX for its devices already, so we start new
-# processes. ``run_python`` sets the two variables, runs Python until it ends, and returns what it
-# printed. ``start_python``, which we need later, doesn't wait.
+# The process that builds this page may have looked for its devices already, so we start new ones.
+# ``run_python`` sets the two variables, runs Python to its end, and returns what it printed.
 from jaxcap.report.source import Source
-from jaxcap.report.virtual_devices import (
-    compare_ways,
-    run_python,
-    start_python,
-)
+from jaxcap.report.virtual_devices import run_python, start_python
 
 count = "import jax; print(jax.device_count(), 'devices')"
 print(run_python("-c", count, devices=8))
 
 # %%
-# Two decisions, and the same function
-# ------------------------------------
-# To share a training by its *data*, give each device a copy of the weights and an equal part of
-# each batch. Each device computes the gradient of its part. Then all take the mean of these
-# gradients and make the same step, so their copies stay equal. In this picture, each column is a
+# You say where arrays lie, and XLA sends
+# ---------------------------------------
+# We share the training by its *data*. Each device has a copy of the weights and an equal part of
+# each batch, and computes the gradient of its part. Then all take the mean of these gradients and
+# make the same step, so their copies of the weights stay equal. In this picture, each column is a
 # device:
 import matplotlib.pyplot as plt
 import numpy as np
@@ -66,65 +61,53 @@ words = "All have weights and a part of the batch, and take the same step"
 figures.headline(figure, finding, "A step of training", words)
 
 # %%
-# In JAX, all of this takes just two decisions. First, arrange the devices in a *mesh*, and give its
-# axes names; ours has one axis, ``"data"``. Second, say for each array how it lies on the mesh:
-# either it is split along an axis, or each device has a copy. The loss stays as it was for one
-# device:
+# In JAX, this takes two decisions. First, arrange the devices in a *mesh*, and name its axes; ours
+# has one axis, ``"data"``. Second, say for each array how it lies on the mesh: ``jax.P("data")``
+# splits its rows among the devices, and ``jax.P()`` gives each device a copy.
 from jaxcap.kernels import sharding
 
 Source(sharding.loss, sharding.by_compiler)
 
 # %%
-# In ``by_compiler``, no line sends anything, so where must the devices talk? You see it if you use
-# :func:`jax.shard_map`. You take the view of a single device, and write down what it does with its
-# part and which message it sends. Here, :func:`jax.lax.pmean` takes the mean of their losses. The
-# gradients have to be added up as well. JAX inserts that message by itself, because ``specs`` says
-# that the weights are the same on all devices:
-Source(sharding.by_shard_map)
-
-# %%
-# Do these two functions get the gradient that one device gets? ``compare_ways`` finds out, and tries
-# a third, ``by_pmap``, which is in the style of older programs:
-Source(compare_ways)
-
-# %%
+# The loss is the same as for one device, and no line of ``by_compiler`` sends anything, although
+# the loss is a mean over examples on all devices. Does its gradient come out right? The next program
+# compares it with the gradient from one device, and looks for a message in the compiled program. It
+# also tries two programs that spell out the mean over devices: one for :func:`jax.shard_map`, and
+# one for :func:`jax.pmap`, in the style of older programs.
 print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 
 # %%
-# All three agree with one device, apart from rounding. The last line says how the devices talk: by
-# an *all-reduce*, which adds up numbers from all of them and gives everybody the sum. In
-# ``by_compiler``, XLA put the all-reduce in. The batch is split and the gradient is a mean over the
-# batch, so adding up is the step in which a device needs the others.
+# All three agree with one device, apart from rounding. In ``by_compiler``, each device has its rows of
+# the batch, and XLA has added the message: an *all-reduce*, which adds up numbers from all devices
+# and gives everybody the sum. If you would rather write messages yourself, :doc:`the next page
+# </tutorials/applications/sharding>` shows how in a ``shard_map``, which JAX's authors `recommend
+# over pmap <https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html>`__.
 #
-# Start with ``by_compiler``, and ask for a mesh in ``Auto`` mode, as ``compare_ways`` does with
-# ``AxisType.Auto``: in that mode, XLA chooses the messages. Write a ``shard_map`` when you know
-# better than XLA which messages to send. Older programs use :func:`jax.pmap`, for which the batch
-# has an extra axis for the devices. It is now a wrapper around ``shard_map``, and JAX's authors
-# recommend ``shard_map`` for new code. (:doc:`The next page </tutorials/applications/sharding>`
-# explains the modes.)
-#
-# Our training uses ``Auto``, too. This is most of the code that it needs for several devices:
+# The training makes the same two decisions
+# -----------------------------------------
+# Our training has more arrays than that, but two short functions say how all of them lie:
 from jaxcap.mnist import train_flax
 
-Source(train_flax.data_mesh, train_flax.sharding, train_flax.put)
+Source(train_flax.data_mesh, train_flax.sharding)
 
 # %%
-# ``put`` does what :func:`jax.device_put` does, but takes for granted that all processes have the
-# same array, where ``device_put`` would compare. The network itself needs one change: where the
-# forward pass processes images in small groups, each group draws equally from all devices. (``P``
-# is ``jax.P``, and ``NamedSharding`` is ``jax.NamedSharding``.)
+# With ``sharding(mesh)``, the trainer puts a copy of the weights and of all training images on each
+# device. With ``sharding(mesh, None, "data")``, it splits an array of indices, which has a row for
+# each step and a column for each image of a batch. ``AxisType.Auto`` leaves the messages to XLA.
 #
-# Does the training come out the same?
-# ------------------------------------
-# It should. A batch has as many images as before, and their mean doesn't depend on which device
-# computes which part. The random numbers for dropout don't depend on the devices either, because
-# they follow from a key. To check, we train three times with the same batches, for a few steps in
-# each of two short epochs. The first two runs, on one device and on eight, use this command, with
-# further options for the batch sizes and a log:
+# The function that makes a step stays as it was. In the network, one thing has to know how many
+# devices there are: on a CPU, it processes images in small groups, and each group takes equally many
+# from every device.
 #
-# .. code-block:: console
+# Eight devices learn what one learns
+# -----------------------------------
+# Will the losses be the same? A batch has as many images as before, and their mean doesn't depend
+# on which device computes which part. The random numbers for dropout don't depend on it either,
+# because they follow from a key. But eight devices add up in another order than one, so sums may be
+# rounded differently.
 #
-#    $ jaxcap mnist flax --all-devices --data subset --num-epochs 2 --dry-run
+# To check, we train three times with the same batches, for a few steps in each of two short epochs.
+# The first two trainings run on one device and on eight:
 import tempfile
 from pathlib import Path
 
@@ -134,13 +117,13 @@ TRAIN = (
     *("--data", "subset", "--dry-run", "--num-epochs", "2"),
     *("--batch-size-training", "32", "--batch-size-validation", "200"),
 )
-print(run_python(*TRAIN, "--log", str(logs / "1 device"), devices=1))
+_ = run_python(*TRAIN, "--log", str(logs / "1 device"), devices=1)
 _ = run_python(*TRAIN, "--log", str(logs / "8 devices"), devices=8)
 
 # %%
-# The third run takes two processes, with four devices each, so we start the program twice. Each
-# process has to know the address of the first one, how many processes there are, and which of them
-# it is:
+# The third training has four devices in each of two processes, as on a cluster. So we start the
+# program twice, and tell each process the address of the first one, how many there are, and which
+# of them it is:
 import socket
 
 with socket.socket() as free:
@@ -154,14 +137,16 @@ _ = run_python(*TRAIN, *JOB, "--process", "0", *log, devices=4)
 _ = second.communicate()
 
 # %%
-# Will the three curves coincide?
+# Here are the mean training losses of both epochs:
 import json
 
 curves = {}
 for path in sorted(logs.iterdir()):
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     curves[path.name] = [row["train_loss"] for row in rows]
+    print(f"{path.name:11}", *[f"{loss:.6f}" for loss in curves[path.name]])
 
+# %%
 apart = 0.0
 for name in ("8 devices", "2 processes"):
     for one, other in zip(curves["1 device"], curves[name]):
@@ -169,28 +154,15 @@ for name in ("8 devices", "2 processes"):
 difference = f"{apart:.1e}"
 
 # %%
-figure, axes = plt.subplots()
-for (name, losses), size in zip(curves.items(), (13, 8, 4)):
-    epochs = range(1, len(losses) + 1)
-    axes.plot(epochs, losses, "o-", ms=size, label=name)
-axes.set(xlabel="short epoch", ylabel="mean loss (lower is better)")
-axes.set_xticks(epochs)
-finding = f"The losses differ by at most {difference} of their value"
-figures.headline(figure, finding, "The same batches, shared in three ways")
-figures.label_ends(axes)
-
-# %%
-# The three differ by at most :measured:`difference` of their value. They needn't agree to the last
-# bit: eight devices add up in another order than one does, so their sums round differently, and
-# each step hands the difference on to the next.
+# The three trainings differ by at most :measured:`difference` of the loss. Rounding alone can explain
+# that.
 #
-# What does it cost, and what does it gain?
-# -----------------------------------------
-# Finally, we time a few training steps on the same images, on one device and shared by all. With
-# eight real devices, each has less to do, so the time should fall, unless the parts get too small
-# to keep a device busy or the messages take too long. Where one CPU pretends to be eight devices,
-# all share its cores, so expect to see mostly what sharing costs: smaller products, more programs
-# to start, the all-reduce, and an update of eight copies of the weights.
+# What does sharing cost?
+# -----------------------
+# With several real devices, each has less to compute, but all have to wait for the all-reduce.
+# Where one CPU acts as eight devices, they share its cores, so you see mostly what sharing costs, such
+# as the all-reduce, and eight copies of the weights to update. Here are a few training steps on the
+# same images:
 from jaxcap.experiments.mnist import throughput
 from jaxcap.experiments.scaling import SCALING
 
@@ -205,7 +177,7 @@ _ = figures.bars(
     title="Speed by devices",
 )
 
-# sphinx_gallery_thumbnail_number = 3
+# sphinx_gallery_thumbnail_number = 2
 
 # %%
 from jaxcap.report.claims import LARGEST, claim, speedup_of
@@ -219,33 +191,27 @@ sharing_pays = claim(
 sharing_pays
 
 # %%
-# Eight devices on one CPU can show that a program is right, but not how fast it would be on eight
-# real ones.
+# On a cluster, you add one line
+# ------------------------------
+# In ``JOB`` above, we told each process where to find the others. Under SLURM, JAX reads that
+# from the environment of the job. So a program of yours needs only one more line, before it first
+# asks JAX for devices::
 #
-# On a cluster, the scheduler makes the introductions
-# ---------------------------------------------------
-# In ``JOB`` above, we told each process where to find the others. Under SLURM, you needn't, because
-# the scheduler tells each process its number and where the others are, and JAX reads that. This job
-# uses two nodes with four GPUs each, and has a process for each GPU::
+#     jax.distributed.initialize()
+#
+# From then on, :func:`jax.devices` lists the devices of all processes, and a mesh can have them
+# all. The same line `works under Open MPI and on TPUs
+# <https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html>`__. Elsewhere, pass
+# it what ``JOB`` and ``--process`` say above.
+#
+# Our own command has that line already. This job trains on two nodes with four GPUs each, and has a
+# process for each GPU::
 #
 #     #!/bin/bash
 #     #SBATCH --nodes=2 --ntasks-per-node=4 --gpus-per-node=4
 #     srun jaxcap mnist flax --all-devices --checkpoints shared/mnist --num-epochs 3
 #
-# In a program of your own, one line does it. Call it before anything else asks JAX for devices::
-#
-#     jax.distributed.initialize()
-#
-# From then on, :func:`jax.devices` lists the devices of all processes, and a mesh can have them
-# all. JAX also finds its way under Open MPI, under Kubernetes and on Cloud TPUs. Elsewhere, give
-# :func:`jax.distributed.initialize` the address, the number of processes and the number of this
-# one.
-#
-# Checkpoints go to a folder that all processes can see. If the job is stopped, start it again with
-# the same command: it goes on after the last complete epoch. The number of devices may change, as
-# long as they can share each batch equally. Give each process GPUs of its own, because NCCL,
-# NVIDIA's library for messages between GPUs, normally refuses to serve two processes on one GPU. To
-# test with two processes, use a CPU, as above.
+# If the job is stopped, start it again: it goes on after the last epoch in ``shared/mnist``.
 #
 # Takeaway
 # --------
@@ -257,7 +223,7 @@ at_most = scaling.speedup(several, over="1 device")
 # adds the messages. As long as the whole batch stays the same, the training does too, apart from
 # rounding: in two short epochs, the losses on this page differed by at most :measured:`difference`
 # of their value. Speed is another matter. On this page's machine, :measured:`several` were
-# :measured:`at_most than one`. Parts of one CPU say nothing about the speed of real devices, so
-# before you pay for eight of those, time a step on one and on two.
+# :measured:`at_most than one`. Parts of one CPU can show that a program is right, but not how fast it
+# would be on real devices, so before you pay for eight of those, time a step on one and on two.
 #
 # Next: :doc:`who decides how an array is split </tutorials/applications/sharding>`, if XLA doesn't.
