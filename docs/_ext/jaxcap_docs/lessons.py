@@ -149,11 +149,7 @@ PREREQUISITES = {
     "applications/winograd": ("applications/convolutions",),
     "applications/scaling_out": ("applications/training_speed",),
     "applications/sharding": ("applications/scaling_out",),
-    "applications/messages": (
-        "transformations/vmap",
-        "performance/memory",
-        "applications/sharding",
-    ),
+    "applications/messages": ("transformations/vmap", "applications/sharding"),
 }
 # Under what else the index and the search list a tutorial, whose own words may be others.
 KEYWORDS = {
@@ -200,7 +196,7 @@ KEYWORDS = {
     "applications/winograd": ("Winograd's algorithm", "fewer multiplications", "rounding errors"),
     "applications/scaling_out": ("sharding", "data parallelism", "mesh"),
     "applications/sharding": ("shard_map", "tensor parallelism", "FSDP", "AbstractMesh"),
-    "applications/messages": ("all-reduce", "all-gather", "psum", "ppermute", "collectives"),
+    "applications/messages": ("all-reduce", "all-gather", "psum", "reduce-scatter", "collectives"),
 }
 # These are shown without being run where PyTorch isn't installed.
 NEED_TORCH = (

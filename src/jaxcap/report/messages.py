@@ -18,11 +18,9 @@ import jax
 
 from jaxcap.kernels import sharded_step
 from jaxcap.report.virtual_devices import run_python
-from jaxcap.results.tables import Table
 
 # The type of a result, an array or a tuple of arrays, and the operation that sends it.
-KINDS = ("all-reduce", "all-gather", "reduce-scatter")
-_MESSAGE = re.compile(rf" = ((\S+|\([^()]*\)) ({'|'.join(KINDS)})\([^()]*\))")
+_MESSAGE = re.compile(r" = ((\S+|\([^()]*\)) (all-reduce|all-gather|reduce-scatter)\([^()]*\))")
 _ARRAY = re.compile(r"\bf32\[([\d,]*)\]")
 _ARRAY_BYTES = 4
 
@@ -89,26 +87,6 @@ class Step(NamedTuple):
         return " and ".join(
             f"{count} {operation}{'s' * (count > 1)}" for operation, count in counts.items()
         )
-
-
-def table(steps: Iterable[Step], caption: str) -> Table:
-    """Show what each device sends and holds, and the sizes of the arrays in messages by kind."""
-    rows = []
-    for step in steps:
-        sizes = [
-            sum(message.size_bytes for message in step.messages if message.operation == kind)
-            for kind in KINDS
-        ]
-        rows.append((step.way, *map(_kilobytes, (*sizes, step.sent_bytes, step.held_bytes))))
-    notes = (
-        "Under each kind of message is the total size of the arrays that it carries.",
-        "On average, a device sends at least what the table says. The last column is its part of the arguments.",
-    )
-    return Table(caption, ("step", *KINDS, "sends", "holds"), rows, notes=notes)
-
-
-def _kilobytes(size: float) -> str:
-    return f"{size / 1e3:.0f} kB" if size else ""
 
 
 def compiled_steps(batches: Iterable[int], width: int, devices: int = 8) -> list[Step]:
