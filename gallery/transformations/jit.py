@@ -248,7 +248,7 @@ arithmetic = f"{max(beyond, 0):.0%}"
 #
 # If you time this yourself on a CPU, memory can distort the result. Op by op, each intermediate
 # result needs memory of its own, and getting that from the operating system can cost more than the
-# kernel: :doc:`the page on timing </tutorials/performance/timing>` has this trap as its ninth
+# kernel: :doc:`the page on timing </tutorials/performance/timing>` has this trap as its last
 # mistake.
 #
 # The first call pays for the later ones
