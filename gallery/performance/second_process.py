@@ -3,8 +3,8 @@ What does a program pay before its first result?
 ================================================
 
 You change a line, run the script again, and wait. Python starts, JAX is imported, and what the last
-run compiled is compiled once more. This page takes that wait apart in fresh processes, and finds
-out how much of it a second process can skip if the first one has saved its program.
+run compiled is compiled once more. This page takes that wait apart, stage by stage, and finds out how
+much of it a second process can skip if the first one has saved its program.
 """
 
 # %%
@@ -17,18 +17,16 @@ from jaxcap.report.source import Source
 Source(network.loss)
 
 # %%
-# A fresh process computes this gradient once, and reads the clock after each stage. The first three
-# stages end when Python has started, when JAX has been imported, and when JAX has found its
-# devices. Then JAX *traces* the gradient, which records its operations. It *lowers* that record to
-# StableHLO, the language that its compiler, XLA, reads, and XLA *compiles* it. Last, the program
-# *runs*. The stage ``trace`` also draws the weights. A program from a file is neither traced nor
-# lowered, but loaded in the stage ``compile``.
+# Before you see the gradient, Python has to start and to *import* JAX, and JAX has to start its
+# *backend*, which finds the devices. Then JAX *traces* the gradient, which records its operations, and
+# *lowers* this record to StableHLO, the language that its compiler, XLA, reads. XLA *compiles* that
+# text, and at last the program *runs*. A fresh process reads the clock after each of these stages:
 from jaxcap.measure import start_up
 
 Source(start_up.first_result)
 
 # %%
-# Guess which stage takes the longest, and then look at a single process:
+# Which stage takes the longest? Guess before you look at a single process:
 import time
 
 from jaxcap.measure import fresh
@@ -39,17 +37,16 @@ for stage, seconds in stages.items():
     print(f"{stage:8}{1000 * seconds:6.0f} ms  {'▪' * share}")
 
 # %%
-# The next run of the script pays for all these stages again, unless the first one has saved
-# something. JAX can save a compiled program in a cache, where it finds the program by itself, or in
-# a file that you name.
+# The next run of the script pays for all of this again, unless the first one has saved something.
+# There are two ways to save a compiled program: in a cache, where JAX finds it by itself, or in a
+# file that you name.
 #
-# A cache on disk, with a threshold
-# ---------------------------------
-# JAX can keep what it compiles in a folder, for other processes to find. You enable that
-# `persistent cache <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__ by naming
-# the folder. Do so before the first compilation, because what was compiled earlier isn't saved.
-# Here two processes run the program, the second with one more setting. How many programs will be in
-# the folder after each?
+# The cache on disk ignores what compiles quickly
+# -----------------------------------------------
+# Name a folder, and JAX keeps in it what it compiles, for other processes to find. Here two processes
+# run our program with such a `persistent cache
+# <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__, the second with one more
+# setting. How many programs will be in the folder after each?
 import tempfile
 from pathlib import Path
 
@@ -70,22 +67,17 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 
 # %%
 # Compiling our gradient took :measured:`less_or_more` time, so the first process saved
-# :measured:`what_was_saved`. A script may consist of many small programs, and find none of them in
-# the cache. So set the threshold to 0, as the second process did. In a script of your own, these
-# two lines at the top do it::
+# :measured:`what_was_saved`. A script of many small programs may save none of them, although
+# together they take long. So set the threshold to 0, as the second process did. In a script of your
+# own, do so before anything is compiled::
 #
 #     jax.config.update("jax_compilation_cache_dir", "folder/of/your/choice")
 #     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 #
-# Processes run what they find in the folder, so share a cache only with people whom you trust. The
-# `same warning
-# <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
-# goes for the file below.
-#
-# A program in a file
-# -------------------
-# You can also compile `ahead of time <https://docs.jax.dev/en/latest/201/aot.html>`__, without
-# calling the function, and save the compiled program. JAX has `an experimental module
+# A file needs no tracing either
+# ------------------------------
+# You can also compile a function `ahead of time <https://docs.jax.dev/en/latest/201/aot.html>`__,
+# without calling it, and write the compiled program to a file. JAX has `an experimental module
 # <https://docs.jax.dev/en/latest/jax.experimental.serialize_executable.html>`__ for that:
 import pickle
 
@@ -99,38 +91,27 @@ size = file.write_bytes(pickle.dumps(serialize(program)))
 print(f"{size:,} bytes")
 
 # %%
-# A later process loads the program and calls it, without ever seeing the function. It should run
-# on the same `platform and version of XLA
-# <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__, because others may not be
-# able to load the file. Does the loaded program compute the same gradient as ``jit``?
+# A later process loads the program and calls it, without ever seeing the function. Does the loaded
+# program compute the same gradient as ``jit``?
 import numpy as np
 from jax.experimental.serialize_executable import deserialize_and_load
 
-loaded_program = deserialize_and_load(*pickle.loads(file.read_bytes()))
+loaded_program = deserialize_and_load(
+    *pickle.loads(file.read_bytes()), execution_devices=jax.devices()[:1]
+)
 pairs = zip(loaded_program(*example), gradient(*example))
 print(f"off by {max(np.abs(a - b).max() for a, b in pairs):.1e}")
 
 # %%
-# For other machines and releases, save the function before it is compiled, with
-# :func:`jax.export.export`. JAX `promises
-# <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ that releases of the
-# next six months can read it. If it should run on other kinds of devices than yours, name them in
-# ``platforms``:
-from jax import export
-
-exported = export.export(gradient, platforms=["cpu", "cuda"])(*example)
-print("exported for", *exported.platforms)
-
-# %%
-# An exported function needs no tracing or lowering by its user. It still has to be compiled where
-# it runs, so we leave it out of the comparison below. Its method ``serialize`` turns it into bytes
-# for a file, if the package ``flatbuffers`` is installed.
+# Loading a program `may run any code
+# <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
+# that somebody has put there, so take neither files nor caches from people whom you don't trust.
 #
 # What each of them saves
 # -----------------------
-# Now compare three starts. The first finds nothing saved, the second finds its program in the
-# cache, and the third loads it from the file. Which stages will get shorter, and how much of
-# the wait will be left? We start several processes of each kind, in random order:
+# Now compare three starts. The first finds nothing saved, the second finds its program in the cache,
+# and the third loads it from the file, in the stage ``compile``. Which stages will get shorter, and
+# how much of the wait will be left? Several processes of each kind start in random order:
 without_cache = {"JAX_ENABLE_COMPILATION_CACHE": "0"}
 ways = {
     "nothing saved": (None, without_cache),
@@ -176,33 +157,53 @@ _ = figure.legend(loc="outside lower center", ncols=3)
 
 # sphinx_gallery_thumbnail_number = 1
 
-# %%
-from jaxcap.results.tables import Table
-
-medians = {}
-for stage in start_up.STAGES:
-    seconds = [[s[stage] for s in each] for each in starts.values()]
-    medians[stage] = [f"{1000 * np.median(some):.0f} ms" for some in seconds]
-rows = [(stage, *texts) for stage, texts in medians.items()]
-Table("Medians by stage", ("stage", *starts), rows)
 
 # %%
-# Compare the stages rather than the whole: as the dots show, whole starts may differ by more than
-# one stage saves. The cache can save ``compile``, and nothing else. JAX looks a program up `by its
-# text <https://github.com/jax-ml/jax/blob/main/jax/_src/cache_key.py>`__, so it has to trace and
-# lower the function first. The cache's key is a hash of that text, and of whatever else shapes the
-# machine code: the release of JAX's compiler, the kind of device, and the compiler's flags. If one
-# of these changes, the program is compiled again. The file saves ``trace``, ``lower`` and
-# ``compile``, but you have to know which program you want, and to save it again when the function
-# changes.
+def median_ms(stage, way):
+    """Return the median time of a stage, in milliseconds."""
+    seconds = [stages[stage] for stages in starts[way]]
+    return f"{1000 * np.median(seconds):.0f} ms"
+
+
+imported = median_ms("import", "nothing saved")
+compiled = median_ms("compile", "nothing saved")
+compiled_from_cache = median_ms("compile", "in the cache")
+less_or_more = "more" if kept[0] else "less"
+what_was_saved = "its program" if kept[0] else "nothing"
+
+# %%
+# The cache can save ``compile``, and nothing else: that stage took :measured:`compiled` without a
+# cache, and :measured:`compiled_from_cache` with one. JAX looks a program up `by its text
+# <https://github.com/jax-ml/jax/blob/main/jax/_src/cache_key.py>`__, so it has to trace and lower the
+# function first. The key is a hash of this text, the release of JAX's compiler, the kind of device and
+# the options. If one of these changes, JAX compiles again. If ``compile`` isn't any shorter on your
+# machine, XLA may have refused the saved program, as it does on `some Intel CPUs
+# <https://github.com/jax-ml/jax/issues/38445>`__.
 #
-# If ``compile`` doesn't get shorter on your machine, XLA may have refused the saved program, as it
-# does on `some Intel CPUs <https://github.com/jax-ml/jax/issues/38445>`__.
+# The file saves ``trace`` and ``lower`` as well. The price is that you have to know which program you
+# want, and to save it again when the function changes.
 #
-# Neither the cache nor the file saves the import, because JAX has to be imported before it can look
-# for either. If the import takes most of the time that is left, start fewer processes, and let each
-# do more. :doc:`/releases/topics/start-up` shows whether starting has become faster over dozens of
-# releases.
+# Neither of them saves the import, because JAX has to be there before it can look for either. If
+# importing is most of what is left of your wait, start fewer processes, and let each do more.
+# :doc:`/releases/topics/start-up` shows whether starting has become faster over dozens of releases.
+#
+# An export goes to other machines
+# --------------------------------
+# A compiled program should run on the `platform and version of XLA
+# <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__ that it was compiled for, because
+# others may not be able to load it. For other machines and releases, save the function lowered but
+# not compiled, with :func:`jax.export.export`, and name the platforms on which it should run:
+from jax import export
+
+exported = export.export(gradient, platforms=["cpu", "cuda"])(*example)
+print("exported for", *exported.platforms)
+
+# %%
+# Another program can call the exported function without your code, and without tracing it. XLA
+# compiles it there, so an export spares you less of the wait than the file above. But JAX `promises
+# <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ that releases of the
+# next six months can read it. The method ``serialize`` turns it into bytes for a file, if the package
+# ``flatbuffers`` is installed.
 #
 # Takeaway
 # --------
@@ -215,21 +216,16 @@ nothing, in_cache, in_file = (
 first_result = Estimate.from_runs(nothing, unit="s")
 cached = Speedup.from_runs(nothing / in_cache)
 loaded = Speedup.from_runs(nothing / in_file)
-imported, *_ = medians["import"]
-compiled, compiled_from_cache, _ = medians["compile"]
-less_or_more = "more" if kept[0] else "less"
-what_was_saved = "its program" if kept[0] else "nothing"
 
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,
-# :measured:`imported` of that for the import. A cache on disk saves compiling: that stage took
-# :measured:`compiled` without a cache, and :measured:`compiled_from_cache` with the program in it.
-# The whole start was :measured:`cached than with nothing saved`. A compiled program in a file saves
-# tracing and lowering as well, and the whole start was :measured:`loaded than with nothing saved`.
-# Whole starts vary, so a few of them may not show what a stage saves.
+# :measured:`imported` of that for the import. A cache on disk can save compiling: with the program in
+# it, the whole start was :measured:`cached than with nothing saved`. A compiled program in a file
+# saves tracing and lowering as well, and the whole start was
+# :measured:`loaded than with nothing saved`. Whole starts vary, so a few of them may not show what a
+# stage saves.
 #
-# Neither saves the import. The longer your program takes to compile, the larger the share of the
-# wait that they save. By default, the cache ignores programs that compile quickly, so if yours
+# Neither saves the import. By default, the cache ignores programs that compile quickly, so if yours
 # consists of many of these, set its threshold to 0.
 #
 # Next: :doc:`which settings limit threads, and which save time? </tutorials/performance/threads>`
