@@ -2,22 +2,22 @@
 What makes a comparison fair?
 =============================
 
-A comparison of two libraries can be measured with care and still be unfair. This page takes one
-apart. It computes the same thousand gradients in six ways, three by JAX and three by PyTorch, and
-asks which two of them you can fairly compare.
+If a headline says that one library is a thousand times faster than another, the comparison may be
+unfair, even if every time was measured with care. This page takes such a headline apart. It computes
+the same thousand gradients in six ways, three by JAX and three by PyTorch, and asks which two of them
+you can fairly compare.
 """
 
 # %%
 # Here is the headline: for a thousand gradients on a CPU, JAX was
 # :measured:`headline than PyTorch`. Where does the factor come from?
 #
-# Three ways in PyTorch
-# ---------------------
-# The task is the slope of ``wave``, which is :math:`0.2 x + \sin(x) + \cos(2x)`, at many points. In
-# PyTorch, you set ``requires_grad`` on the input, compute a result, and call ``backward()`` on it.
-# To get all slopes at once, go backwards from the sum, because each of its terms depends on one
-# point only. Or go backwards from one point after another, in a loop. Or let ``torch.func``
-# transform the function, as JAX does:
+# Three ways in PyTorch, and three in JAX
+# ---------------------------------------
+# The task is the slope of ``wave``, which is :math:`0.2 x + \sin(x) + \cos(2x)`, at a thousand
+# points. In PyTorch, you compute a result and call ``backward()`` on it, for one point after another,
+# in a loop. Or you call it once, on the sum of all results: each term of the sum depends on one point
+# only, so you get all slopes. Or you let ``torch.func`` transform the function, as JAX does:
 import torch
 
 
@@ -38,55 +38,35 @@ def by_loop(x):
 by_func = torch.func.vmap(torch.func.grad(wave_torch))
 
 # %%
-# Three ways in JAX, which differ in where jit stands
-# ---------------------------------------------------
-# In JAX, ``jax.vmap(jax.grad(wave))`` computes the slopes at all points. We compare it without
-# :func:`jax.jit`, with ``jit`` inside ``vmap``, and with ``jit`` around everything. To see what each
-# of them leaves for Python to do, let the function print something, and make three calls:
+# In JAX, :func:`jax.vmap` maps the derivative over the points. The three ways differ in where
+# :func:`jax.jit` stands:
 import jax
+
+
+def three_ways(function):
+    derivative = jax.grad(function)
+    return {
+        "vmap(grad)": jax.vmap(derivative),
+        "vmap(jit(grad))": jax.vmap(jax.jit(derivative)),
+        "jit(vmap(grad))": jax.jit(jax.vmap(derivative)),
+    }
+
+
+# %%
+# Do all six agree with the derivative worked out by hand, :math:`0.2 + \cos(x) - 2 \sin(2x)`?
 import numpy as np
 
-from jaxcap.kernels.elementwise import wave
-
-points = np.linspace(0, 10 * np.pi, 1000, dtype=np.float32)
-
-
-def talkative(x):
-    print("  Python runs the function")
-    return wave(x)
-
-
-# %%
-ways = {
-    "vmap(grad)": jax.vmap(jax.grad(talkative)),
-    "vmap(jit(grad))": jax.vmap(jax.jit(jax.grad(talkative))),
-    "jit(vmap(grad))": jax.jit(jax.vmap(jax.grad(talkative))),
-}
-for name, mapped in ways.items():
-    print(name)
-    for _ in range(3):
-        mapped(points)
-
-# %%
-# Without ``jit``, every call runs your function again, with ``grad`` and ``vmap`` intercepting each
-# operation, and dispatches each operation by itself. With ``jit`` in either place, the function
-# runs once. But what the print can't show is that an outer ``vmap`` still runs in Python: in each
-# call, it wraps the arguments and looks up what the compiled function becomes for a whole array.
-# With ``jit`` around everything, a call goes straight to the compiled program.
-#
-# Six ways to a thousand gradients
-# --------------------------------
-# Do all six agree with the derivative worked out by hand, :math:`0.2 + \cos(x) - 2 \sin(2x)`?
 from jaxcap.experiments import gradients
 from jaxcap.kernels.autodiff import wave_derivative
 
+points = np.linspace(0, 10 * np.pi, 1000, dtype=np.float32)
 calls = gradients.prepare(points=1000, device="cpu")
 by_hand = wave_derivative(points)
 errors = [abs(np.asarray(call()) - by_hand).max() for call in calls.values()]
 print(f"{len(calls)} ways, off by at most {max(errors):.1e}")
 
 # %%
-# That is rounding. Let them take turns, in fresh processes:
+# That is rounding, so all six do the same job. We let them take turns, in fresh processes:
 from jaxcap.report import figures
 
 results = gradients.GRADIENTS.run(budget_s=0.05)
@@ -99,17 +79,15 @@ _ = figures.bars(
 )
 
 # %%
-# A thousand points are almost no work, so most of each time is overhead, and the loop pays it a
-# thousand times. ``torch.func`` runs the Python function again in every call, as JAX does without
-# ``jit``. Even JAX's one compiled call is large enough to be :doc:`handed to another thread
-# </tutorials/performance/dispatch_overhead>` on a CPU, which costs time.
+# The headline sets ``jit(vmap(grad))``, a single compiled call, against the loop in PyTorch, which
+# makes several calls for each point.
 #
-# The fairest pair that we measured
-# ---------------------------------
-# The headline sets PyTorch in a loop against JAX compiled as a whole. It says little about either
-# library, because a loop of calls is slow in JAX, too, as :doc:`the page on vmap
-# </tutorials/transformations/vmap>` shows. A fairer comparison sets the same ``jit`` against the
-# backward pass of the sum, which needs no loop either. Here is the headline, taken apart:
+# Take the headline apart
+# -----------------------
+# A loop of calls has its price in JAX, too, as :doc:`the page on vmap
+# </tutorials/transformations/vmap>` shows, so the headline says little about PyTorch. Neither
+# ``jit(vmap(grad))`` nor the backward pass of the sum needs a loop. How much of the headline is left
+# if we compare these two?
 from jaxcap.results.tables import Table
 
 headline = on_cpu.speedup(gradients.JIT, over=gradients.LOOP)
@@ -137,8 +115,8 @@ larger = (
 
 # %%
 # The first row is the headline. It is roughly the product of the two rows below it: what PyTorch
-# gains by dropping its loop, times what JAX gains on top. (Each ratio is a median over rounds of
-# its own, so the product isn't exact.) Most of the headline is :measured:`larger`.
+# gains by dropping its loop, times what JAX gains on top. Most of the headline is
+# :measured:`larger`. If you have to quote one number, quote the last, and say what it leaves out.
 from jaxcap.report.claims import BEST, claim, speedup_of
 
 jax_is_faster = claim(
@@ -152,15 +130,30 @@ jax_is_faster = claim(
 jax_is_faster
 
 # %%
-# Even this pair sets a compiled program against an uncompiled one. We left out ``torch.compile``,
-# because it needs a C++ compiler on the machine. Where there is one, PyTorch may well draw level or
-# come out ahead, as it did in a try of ours. First calls are left out, too: JAX's took
-# :measured:`first_jax`, most of it to compile, and PyTorch's :measured:`first_torch`. So if you
-# quote one number, quote the last row, with its conditions: a thousand points, one CPU, PyTorch
-# uncompiled, and no first calls. For larger arrays, also say how many threads each library may use.
-# A thousand points are too few to share.
-#
-# Back to JAX alone: does it matter where ``jit`` stands?
+# For JAX, ask where jit stands
+# -----------------------------
+# A comparison can be unfair to JAX as well, if its ``jit`` leaves work to Python. To see how much
+# each of the three ways leaves, let the function print something whenever Python runs it, and make
+# three calls:
+from jaxcap.kernels.elementwise import wave
+
+
+def talkative(x):
+    print("  Python runs the function")
+    return wave(x)
+
+
+for name, mapped in three_ways(talkative).items():
+    print(name)
+    for _ in range(3):
+        mapped(points)
+
+# %%
+# Without ``jit``, every call runs your function again, and starts its operations one by one. With
+# ``jit`` in either place, the function runs once, so the last two look alike. But whatever stands
+# outside ``jit`` is Python, and in the second way, that is ``vmap``: each call runs through it before
+# it reaches the compiled function. With ``jit`` around everything, a call goes straight to the
+# compiled program. What is that worth?
 jit_belongs_outside = claim(
     "a thousand gradients come faster with jit around vmap than inside",
     results,
@@ -174,6 +167,15 @@ jit_belongs_outside = claim(
 jit_belongs_outside
 
 # %%
+# Say what you left out
+# ---------------------
+# Even our last row sets a compiled program against an uncompiled one. PyTorch can compile as well,
+# by `torch.compile <https://docs.pytorch.org/docs/stable/generated/torch.compile.html>`__. We left
+# that out because, on a CPU, it needs a C++ compiler, which you may not have. So the row can't tell
+# you how PyTorch compares at its best. It also leaves out first calls: JAX's took
+# :measured:`first_jax`, with the compilation, and PyTorch's :measured:`first_torch`. And it holds
+# for a thousand points on one CPU, while ten million points on a GPU may give another ratio.
+#
 # Takeaway
 # --------
 inner_jit = on_cpu.speedup(gradients.JIT, over=gradients.INNER_JIT)
@@ -186,10 +188,10 @@ first_jax, first_torch = (
 # and what was left out. For a thousand gradients on this page's CPU, JAX was
 # :measured:`headline than PyTorch's loop`, and
 # :measured:`fair than PyTorch's backward pass of the sum`. Even that pair leaves out
-# ``torch.compile``, which may well change the verdict.
+# ``torch.compile``, which may change the verdict.
 #
-# In JAX, write ``jit(vmap(grad(f)))``, so that ``vmap`` doesn't run in Python in every call. On this
-# page, a call was then :measured:`inner_jit than with jit inside vmap`.
+# In JAX, write ``jit(vmap(grad(f)))``, so that no call has to run ``vmap`` in Python. On this page, a
+# call was then :measured:`inner_jit than with jit inside vmap`.
 #
 # Next: :doc:`what a loop costs </tutorials/transformations/loops>`, for steps that build on one
 # another.
