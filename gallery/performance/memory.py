@@ -261,8 +261,15 @@ for name in (EVERYTHING, INPUTS):
 # %%
 # Nothing of that size had to be allocated. The same arithmetic finds the largest batch. A plan
 # holds for one compiler, so make it on the kind of device that will run the program, and again
-# after an update. :doc:`/releases/topics/memory` shows the temporaries of a gradient under many
-# releases.
+# after an update. Here are the temporaries of another gradient, as planned by many releases:
+from jaxcap.releases import figures as by_release
+from jaxcap.releases.recorded import recorded
+
+name = "memory of a gradient of attention"
+_ = by_release.course_of(recorded(), name)
+
+# %%
+# :doc:`Memory by release </releases/topics/memory>` has more programs.
 #
 # Takeaway
 # --------

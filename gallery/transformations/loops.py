@@ -280,6 +280,21 @@ for steps in (100, 200, 300):
 # scan doesn't grow, so its times differ by chance alone. Don't unroll a long loop that you want to
 # differentiate.
 #
+# The price of a loop changes with the release
+# --------------------------------------------
+# All of this was measured under one release of JAX. How long would a scan of a thousand steps, each
+# as small as ours, have taken under others, on one machine?
+from jaxcap.releases import figures as by_release
+from jaxcap.releases.recorded import recorded
+
+name = "scan of 1,000 small steps"
+_ = by_release.course_of(recorded(), name)
+
+# %%
+# The comparisons on this page may come out otherwise under the next release, so repeat those that
+# matter to you after an upgrade. :doc:`Loops by release </releases/topics/loops>` shows more kinds of
+# loop.
+#
 # Takeaway
 # --------
 hundred = plain.select(steps=100)

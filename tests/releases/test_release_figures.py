@@ -103,6 +103,17 @@ def test_map_is_summed_up_in_a_sentence(releases: Releases) -> None:
     )  # of another one, NumPy's time changed as well
 
 
+def test_course_of_a_benchmark_names_its_own_changes_only(releases: Releases) -> None:
+    changed, unchanged = (
+        [text.get_text() for text in figures.course_of(releases, name).findobj(Text)]
+        for name in (REGRESSES, UNCHANGED)
+    )
+    assert "3.0 times slower since 0.4.33" in changed
+    assert "No certain change in any release" in unchanged
+    with pytest.raises(ValueError, match="no benchmark 'sort of nothing'"):
+        figures.course_of(releases, "sort of nothing")
+
+
 def test_course_has_a_dot_for_each_process(releases: Releases) -> None:
     figure = figures.course(series(releases, REGRESSES), releases.changes, NAMES)
     line, dots, *_ = figure.axes[0].get_lines()

@@ -31,6 +31,8 @@ CPU = Device(platform="cpu", name="Made-up CPU")
 MACHINE = ENVIRONMENT.model_copy(update={"device": GPU, "cpu": CPU.name})
 # Benchmarks whose course over the releases tutorials show.
 TAUGHT = (
+    "scan of 1,000 small steps",
+    "fori_loop of 1,000 updates of an element",
     "memory of a gradient of attention",
     "import of JAX, and a first result",
 )

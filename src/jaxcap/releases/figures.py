@@ -241,6 +241,21 @@ def course(
     return figure
 
 
+def course_of(releases: Releases, benchmark: str) -> Figure:
+    """Draw one benchmark of a recording with all of its changes: see `course`.
+
+    Raises
+    ------
+    ValueError
+        If the recording has no benchmark of this name.
+    """
+    series = {series.benchmark: series for series in releases.of_jax()}
+    if benchmark not in series:
+        raise ValueError(f"the recording has no benchmark {benchmark!r}: choose one of `of_jax`")
+    changes = [change for change in releases.changes if change.series is series[benchmark]]
+    return course(series[benchmark], changes, releases.names)
+
+
 def _mark_changes(axes: Axes, changes: Sequence[ReleaseChange], places: Mapping[str, int]) -> None:
     """Draw a line between the releases of each change, in the colour of its direction."""
     for change in changes:
