@@ -45,9 +45,10 @@ for loop in three:
 
 # %%
 # Python's loop was *unrolled*: the five operations of a step are in the program again for every step.
-# The scan is one operation, whatever its length, and holds the body once. So is the ``fori_loop``,
-# which `becomes a scan <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__ if the
-# number of steps is known during tracing.
+# The scan is one operation, whatever its length, and holds the body once. The ``fori_loop`` is one
+# operation, too: it `becomes a scan
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__ if the number of steps is
+# known during tracing.
 #
 # The compiler works on every copy
 # --------------------------------
@@ -92,11 +93,11 @@ grows_unrolled, grows_rolled = growth[PYTHON], growth[SCAN]
 # long JAX's own loops are, there is one body to compile. In a scan, ``unroll`` sets how many steps that
 # body holds.
 #
-# Copies can run faster than a loop, or slower
+# Do the copies make up for it in later calls?
 # --------------------------------------------
 # Slow compiling may be worth it if all later calls are faster. A loop has to count its rounds and to
-# check whether it is done, which copies need not, and the compiler can optimise across all of them.
-# Would you expect a hundred unrolled steps to beat a scan? And what about :measured:`longest`?
+# check whether it is done, and copies don't. Would you expect a hundred unrolled steps to beat a
+# scan? And what about :measured:`longest`?
 _ = figures.scaling(
     plain,
     x="steps",
@@ -137,12 +138,13 @@ for name in (PYTHON, SCAN):
 # %%
 # So a long unrolled program may be slow to start, rather than slow to run. To find out on your CPU,
 # set ``jax_cpu_enable_async_dispatch`` to false before you first use JAX, which switches the hand-over
-# off, and time both again.
+# off, and time both again. Nor does the wait depend on how much there is to compute: for ten thousand
+# pendulums instead of our two, it would hardly count.
 #
 # What you append is lost; what you return is collected
 # -----------------------------------------------------
-# A loop that isn't copied has another consequence: Python sees its body only once. What will this
-# list hold after three steps?
+# A loop that isn't copied has another consequence: Python runs its body only while JAX traces it, and
+# not in each step. What will this list hold after three steps?
 seen = []
 
 
@@ -159,22 +161,22 @@ print("collected:", angles)
 
 # %%
 # JAX traces the body even outside of ``jit``, and ``append`` ran during that trace. So the list holds
-# a single *tracer*, which stands for the angle of any step. A ``print`` would also have run once,
-# while :func:`jax.debug.print` prints in every step. To keep something of each step, return it after
-# the state, and ``scan`` collects it in an array. It also reads arrays: pass one as the third
-# argument, and ``body`` gets an element of it in each step, in place of our unused ``_``.
+# a single *tracer*, which stands for the angle of any step, and is of no use after the trace. To
+# print in every step, there is :func:`jax.debug.print`. To keep something of each step, return it
+# after the state, and ``scan`` collects it in an array. It also reads arrays: pass one as the third
+# argument, and each step gets the next of its rows, in place of our unused ``_``.
 #
 # While JAX traces, no value can end a Python loop
 # ------------------------------------------------
 # Suppose that the pendulum should swing until it reaches the bottom. Python can't tell when that is,
 # because a tracer has no value to look at:
-def is_up(state):
+def is_above(state):
     return state[0] > 0
 
 
 @jax.jit
 def swing_down(state):
-    while is_up(state):
+    while is_above(state):
         state = pendulum.step(state)
     return state
 
@@ -188,7 +190,7 @@ except jax.errors.TracerBoolConversionError as error:
 # An ``if`` on a traced value raises :doc:`the same error
 # </tutorials/transformations/static_arguments>`. A :func:`~jax.lax.while_loop` takes the condition as
 # a function, so that it becomes part of the program like the body:
-angle, speed = jax.lax.while_loop(is_up, pendulum.step, (1.0, 0.0))
+angle, speed = jax.lax.while_loop(is_above, pendulum.step, (1.0, 0.0))
 print(f"speed at the bottom: {speed:.4f}")
 
 
@@ -215,34 +217,24 @@ for name, loop in experiments.WAYS.items():
 # %%
 # The backward pass needs values from each step of the forward pass, and XLA `has to know beforehand
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html>`__ how much memory they will
-# take. A scan knows how many steps there are, and a ``while_loop`` doesn't. If a value decides when to
-# stop and you need a gradient, scan up to the most steps that you allow, and let the state stand still
-# once it is done:
-def step_if_up(state, _):
-    moved = pendulum.step(state)
-    return jax.tree.map(partial(jnp.where, is_up(state)), moved, state), None
-
-
+# take. A scan knows how many steps there are, and a ``while_loop`` doesn't. But :func:`jax.jvp` goes
+# forwards, beside the steps, and has nothing to store. It gives the derivative with respect to a single
+# number, such as the angle at the start:
 def speed_at_bottom(angle):
-    (_, speed), _ = jax.lax.scan(step_if_up, (angle, 0.0), length=500)
-    return speed
+    return jax.lax.while_loop(is_above, pendulum.step, (angle, 0.0))[1]
 
 
-speed, slope = jax.value_and_grad(speed_at_bottom)(1.0)
+speed, slope = jax.jvp(speed_at_bottom, (1.0,), (1.0,))
 print(f"speed at the bottom: {speed:.4f}, slope {slope:.4f}")
 
 # %%
-# The speed is that of the ``while_loop``, and now it has a slope. The price is that this scan computes
-# all its steps, however early the pendulum arrives.
+# This slope takes the number of steps as given, although another angle may need one more. For many
+# parameters at once, you need to go backwards, and so a scan.
 #
 # In a gradient, every copy grows
 # -------------------------------
 # A gradient goes through the loop forwards and then backwards, so every copy of an unrolled loop
 # holds more operations. In our experiment, ``pendulum.slopes`` differentiated each pendulum's last angle:
-backwards, backwards_at_most = (
-    results.speedup(experiments.GRADIENT_SCAN, over=SCAN, steps=steps)
-    for steps in (100, longest)
-)
 gradients = results.select(steps=100)
 first_gradient, first_gradient_scan = (
     gradients.only(way).first_call
@@ -250,10 +242,8 @@ first_gradient, first_gradient_scan = (
 )
 
 # %%
-# The gradient of a scan was :measured:`backwards than the scan alone` at a hundred steps, and
-# :measured:`backwards_at_most than the scan alone` at :measured:`longest`. In the first call, the
-# gradient of a hundred steps took :measured:`first_gradient_scan` with a scan, and
-# :measured:`first_gradient` unrolled. How does the compiler's share of that grow with the loop?
+# In the first call, the gradient of a hundred steps took :measured:`first_gradient_scan` with a scan,
+# and :measured:`first_gradient` unrolled. How does the compiler's share of that grow with the loop?
 import time
 
 
@@ -276,8 +266,8 @@ for steps in (100, 200, 300):
     )
 
 # %%
-# Three times as many unrolled steps took the compiler :measured:`compiling_grows`. The program of the
-# scan doesn't grow, so its times differ by chance alone. Don't unroll a long loop that you want to
+# Three times as many unrolled steps took the compiler about :measured:`compiling_grows`. The program
+# of the scan doesn't grow, so its times differ by chance alone. Don't unroll a long loop that you want to
 # differentiate.
 #
 # The price of a loop changes with the release
@@ -306,13 +296,13 @@ unrolled = unrolling_pays.estimate
 
 # %%
 # Start with ``scan``, which compiles its body once, collects results and can be differentiated. Take
-# ``while_loop`` if a value decides when to stop. If you need a gradient as well, scan up to the most
-# steps that you allow. A Python loop suits a few steps, above all if they differ from one another.
+# ``while_loop`` if a value decides when to stop, and you don't have to go backwards. A Python loop
+# suits a few steps, above all if they differ from one another.
 #
 # Measure before you unroll. The first call of a hundred steps took :measured:`first_python` with
 # Python's loop and :measured:`first_scan` with a scan. In later calls, a hundred unrolled steps were
-# :measured:`unrolled than the scan`, and :measured:`longest` were
-# :measured:`unrolled_at_most than the scan`.
+# :measured:`unrolled than the scan`. In a gradient, three times as many unrolled steps took the
+# compiler about :measured:`compiling_grows`.
 #
 # Next: what becomes of loops and branches
 # :doc:`when a batch goes through them at once </tutorials/transformations/mapped_loops>`.
