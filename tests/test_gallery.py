@@ -46,7 +46,7 @@ LONGER = {
     "mnist": 15,
     "precision": 13,
     "profiling": 18,
-    "releases": 18,
+    "releases": 17,
     "scaling_out": 21,
     "second_process": 20,
     "sharding": 14,

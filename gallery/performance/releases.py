@@ -3,14 +3,14 @@ Has JAX become faster?
 ======================
 
 Time a program under an old release and under today's, and one of the two numbers will be larger.
-Did JAX change, or did you see noise? This page compares dozens of releases with one another, and one
-release with itself, to find out how to tell. You need that before you report a regression, or stay
+Did JAX change, or did you see noise? This page looks for programs whose times have changed, and shows
+how to tell them from those that only seem to. You need that before you report a regression, or stay
 with an old release because of one.
 """
 
 # %%
-# A release can differ from itself
-# --------------------------------
+# Whether JAX is faster depends on the program
+# --------------------------------------------
 # It takes hours to measure dozens of releases, so this page reads an earlier recording. Each of its
 # small programs ran in a few fresh processes under every release, and the releases took turns on one
 # machine:
@@ -19,19 +19,64 @@ from jaxcap.releases.recorded import recorded
 releases = recorded()
 oldest, newest = releases.names[0], releases.newest
 machine = releases.sets[newest].environment
-programs = len(releases.of_jax())
-print(f"{programs} programs under {len(releases.names)} releases")
+timed = [series for series in releases.of_jax() if not series.is_exact]
+print(f"{len(timed)} programs under {len(releases.names)} releases")
 print(f"each in {releases.processes[0]} processes or more")
 print(f"on {machine.device}, {machine.measured_at:%B %Y}")
 
 # %%
+# In the figure, each dot is a program. It lies left of the line if the program takes less time under
+# the newest release than under the oldest. Only the coloured dots count as changes. Why not all of
+# them?
+pairs = [p for p in releases.then_and_now if not p.series.is_exact]
+topics = list(dict.fromkeys(pair.series.topic for pair in pairs))
+own = [pair for pair in pairs if releases.is_own_change(pair)]
+faster = [pair for pair in own if pair.ratio < 1]
+slower = [pair for pair in own if pair.ratio > 1]
+
+# %%
+import matplotlib.pyplot as plt
+from matplotlib.ticker import LogLocator
+
+from jaxcap.report import figures
+
+blue, orange, *_ = figures.COLOURS
+colours = {
+    pair.series.benchmark: blue if pair.ratio < 1 else orange for pair in own
+}
+
+# %%
+figure, axes = plt.subplots(figsize=(6, 4))
+axes.axvline(1, color=figures.INK, linewidth=0.8)
+for pair in pairs:
+    row = topics.index(pair.series.topic)
+    colour = colours.get(pair.series.benchmark, figures.GRID)
+    axes.plot(pair.ratio, row, "o", color=colour, markersize=6)
+axes.set_yticks(range(len(topics)), topics)
+axes.invert_yaxis()
+axes.set_xscale("log")
+axes.set_xlabel(
+    f"time under {newest} / time under {oldest}\n(lower is better)"
+)
+axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+axes.xaxis.set_major_formatter("{x:g}")
+axes.minorticks_off()
+finding = f"{len(faster)} of {len(pairs)} are faster (blue)"
+figures.headline(figure, f"{finding}, {len(slower)} slower (orange)")
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+# In a row with both colours, not even programs of one kind agree. Nor are all programs a fair sample,
+# since those in the row *issues* replay slowdowns that users reported. The rest of this page shows what
+# a grey dot would need to get a colour.
+#
+# A release can differ from itself
+# --------------------------------
 # The newest release was installed a second time, and this *twin* was measured like any other release.
 # Since the two are identical, every difference between them is noise. How many times as long does
 # each program take under the twin?
-import matplotlib.pyplot as plt
 import numpy as np
-
-from jaxcap.report import figures
 
 twins = releases.twin_comparisons
 ratios = np.sort([comparison.ratio for comparison in twins])
@@ -66,7 +111,7 @@ from scipy.stats import ttest_ind
 
 
 def p_value(estimates, before, after):
-    """Return how often chance alone sets two releases so far apart."""
+    """Return how often chance would set two releases so far apart if nothing changed."""
     groups = [np.log(estimates[name].medians) for name in (before, after)]
     return ttest_ind(*groups, equal_var=False).pvalue
 
@@ -76,7 +121,7 @@ def p_value(estimates, before, after):
 # them would you say have changed? Then look at the last column:
 from jaxcap.results.tables import Table
 
-by_name = {series.benchmark: series for series in releases.of_jax()}
+by_name = {series.benchmark: series for series in timed}
 chosen = (
     "compiled call with one array",
     "product of 500 × 500 matrices",
@@ -98,19 +143,19 @@ Table("Then and now", ("program", oldest, newest, "p-value"), rows)
 # A small p-value means that chance would rarely set equal programs so far apart. A large one doesn't
 # prove that they are equal. It says that these few processes can't tell.
 #
-# Do these p-values deserve trust? If nothing changed, five in a hundred should be at most 0.05, and
-# those would be false alarms. The twin, which didn't change, puts that to the test:
+# Can these p-values be trusted? If nothing changed, at most about five in a hundred should be 0.05 or
+# less, and those would be false alarms. The twin, which didn't change, puts that to the test:
 twin_alarms = 0
 for twin in twins:
     p = p_value(twin.series.estimates, newest, releases.twin)
     twin_alarms += p <= 0.05
 print(f"{twin_alarms} false alarms in {len(twins)} comparisons")
-print(f"promised: about {0.05 * len(twins):.0f}")
+print(f"promised: at most about {0.05 * len(twins):.0f}")
 
 # %%
 # The rule of ten per cent would have given :measured:`off_by_tenth` false alarms, because it ignores
-# how restless the programs are. Under one release, the slowest process and the fastest typically
-# differ by a factor of :measured:`typical_scatter`.
+# how much the times of a single release scatter. Its slowest process and its fastest typically differ
+# by a factor of :measured:`typical_scatter`.
 #
 # Among thousands of comparisons, some look certain
 # -------------------------------------------------
@@ -125,7 +170,7 @@ observed = [
 p_values = np.nan_to_num(observed, nan=1.0)
 corrected = false_discovery_control(p_values)
 print(f"{len(steps):,} comparisons")
-print(f"{0.05 * len(steps):,.0f} expected up to 0.05 if nothing ever changed")
+print(f"{0.05 * len(steps):,.0f} expected up to 0.05 at most by chance")
 print(f"{np.sum(p_values <= 0.05):,} with a p-value up to 0.05")
 print(f"{np.sum(corrected <= 0.05):,} after a correction")
 
@@ -143,9 +188,9 @@ print(f"{np.sum(corrected <= 0.05):,} after a correction")
 # the processes of a release are far apart, every process of one release therefore has to be faster
 # than every process of the other.
 #
-# Even so, a change gets to the top of the list more easily with a little luck, which statisticians call
-# the winner's curse. The cure is to measure the top of the list again, and to believe the second
-# number, because nobody picked a winner by it:
+# Even so, a little luck helps a change onto such a list, so that listed changes tend to look larger than
+# they are. Statisticians call this the winner's curse. The cure is to measure what you have picked once
+# more, and to believe the second number, because it wasn't used for the selection:
 again = []
 for change in releases.changes:
     second = releases.change_in_second_recording(change)
@@ -158,60 +203,21 @@ rows = [
     for first, second in again[:5]
 ]
 columns = ("program", "release", "first recording", "second recording")
+listed = [c for c in releases.changes if not c.series.is_exact]
 left_out = len(releases.contradicted)
-note = f"Left out: {left_out or 'no'} changes that the second contradicts."
+note = (
+    f"{len(again)} of {len(listed)} changes on the list were recorded twice. "
+    f"Left out: {left_out or 'no'} changes that the second contradicts."
+)
 Table("The largest changes, measured twice", columns, rows, [note])
 
 # %%
-# If luck alone had lifted these changes to the top, most would be smaller the second time. Of those that
-# were recorded twice, :measured:`shrunk` were. Large changes also have causes that can be found: in
+# Of the changes that were recorded twice, :measured:`shrunk` were smaller the second time. Changes as
+# large as these have causes that can be found: in
 # 0.11.1, on a CPU, a loop that wrote a small slice of an array `rewrote the whole array
-# <https://github.com/jax-ml/jax/issues/40101>`__ in every step.
-#
-# Whether JAX is faster depends on the program
-# --------------------------------------------
-# So, has JAX become faster? Each dot is a program, and lies left of the line if it takes less time under
-# the newest release than under the oldest. A grey dot doesn't meet the conditions for our list:
-pairs = [p for p in releases.then_and_now if not p.series.is_exact]
-topics = list(dict.fromkeys(pair.series.topic for pair in pairs))
-own = [pair for pair in pairs if releases.is_own_change(pair)]
-faster = [pair for pair in own if pair.ratio < 1]
-slower = [pair for pair in own if pair.ratio > 1]
-
-# %%
-blue, orange, *_ = figures.COLOURS
-colours = {
-    pair.series.benchmark: blue if pair.ratio < 1 else orange for pair in own
-}
-
-# %%
-from matplotlib.ticker import LogLocator
-
-figure, axes = plt.subplots(figsize=(6, 4))
-axes.axvline(1, color=figures.INK, linewidth=0.8)
-for pair in pairs:
-    row = topics.index(pair.series.topic)
-    colour = colours.get(pair.series.benchmark, figures.GRID)
-    axes.plot(pair.ratio, row, "o", color=colour, markersize=6)
-axes.set_yticks(range(len(topics)), topics)
-axes.invert_yaxis()
-axes.set_xscale("log")
-axes.set_xlabel(
-    f"time under {newest} / time under {oldest}\n(lower is better)"
-)
-axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-axes.xaxis.set_major_formatter("{x:g}")
-axes.minorticks_off()
-finding = f"{len(faster)} of {len(pairs)} are faster (blue)"
-figures.headline(figure, f"{finding}, {len(slower)} slower (orange)")
-
-# sphinx_gallery_thumbnail_number = 2
-
-# %%
-# In a row with both colours, not even programs of one kind agree. Nor are all programs a fair sample,
-# since those in the row *issues* replay slowdowns that users reported. So ask about your own program:
-# :ref:`jaxcap bisect <command-bisect>` takes a function and two releases, and searches the releases
-# between them for the one that changed the function's speed.
+# <https://github.com/jax-ml/jax/issues/40101>`__ in every step. To find the release that slowed down a
+# program of your own, :ref:`jaxcap bisect <command-bisect>` takes a function and two releases, and
+# searches those between.
 #
 # Takeaway
 # --------
@@ -229,13 +235,13 @@ typical_scatter = f"{np.exp(np.median(scatters)):.1f}"
 # %%
 # Whether JAX has become faster depends on your program. On the machine of this recording,
 # :measured:`less_time` of :measured:`count` take less time under the newest release than under the
-# oldest, and :measured:`more_time` take more. The others changed too little, too uncertainly, or
-# together with NumPy. These counts are no verdict on JAX, because many of the programs were chosen for
+# oldest, and :measured:`more_time` take more. The others changed too little or too uncertainly, or
+# NumPy's time changed as well. These counts are no verdict on JAX, because many of the programs were chosen for
 # slowdowns that users had reported.
 #
 # Before you report a regression, measure each release in several processes, and one release twice.
 # Correct for the number of comparisons: at one false alarm in twenty, :measured:`many` comparisons
-# give about :measured:`by_luck` even if nothing ever changed. Then measure what you found once more.
+# may give :measured:`by_luck` even if nothing ever changed. Then measure what you found once more.
 #
 # See :doc:`all programs under all releases </releases/index>`. :doc:`Can you trust the intervals on
 # this site? </tutorials/performance/precision>` asks the same questions of a single comparison.

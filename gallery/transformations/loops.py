@@ -29,7 +29,6 @@ Source(pendulum.step, *three)
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 
 
 def operations(loop, steps):
