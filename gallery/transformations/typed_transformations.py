@@ -2,10 +2,10 @@
 What does a type checker see?
 =============================
 
-Misspell an argument of a compiled function, and you hear of it when the program gets there, perhaps
-after an hour of training. A type checker could have told you while you typed, if it still sees your
-annotations through :func:`jax.jit` and :func:`jax.grad`. Does it? We make five mistakes on purpose,
-let two checkers look for them, and give the types back where JAX drops them.
+Misspell an argument of a compiled function, and you find out only when that line runs, perhaps
+after an hour of training. A type checker could tell you while you type, if it still saw your
+annotations through :func:`jax.jit` and :func:`jax.grad`. We make five mistakes on purpose, let two
+checkers look for them, and give the types back where JAX drops them.
 """
 
 # %%
@@ -65,9 +65,9 @@ for report in check(JAX, wave, plain_mistake).values():
 # %%
 # Compiled functions and gradients lose their types
 # -------------------------------------------------
-# What does a checker know about ``jit(wave)``? Wrap an expression in ``reveal_type``, and the checker
-# reports its type. In these questions, ``jit``, ``grad`` and ``vmap`` come from the line that
-# ``check`` puts above them:
+# Wrap an expression in ``reveal_type``, and the checker reports its type. So we can ask what it knows
+# about ``jit(wave)``. Below, ``jit``, ``grad`` and ``vmap`` come from the line that ``check`` puts
+# above the functions:
 from typing import reveal_type
 
 
@@ -80,9 +80,9 @@ def questions(x: jax.Array) -> None:
 
 
 # %%
-# And here are the five mistakes. Two calls pass a string for an array, two names are misspelt, and
-# the last line takes the gradient of ``loss`` for an array, although it is a dict like ``params``.
-# How many of these will a checker find?
+# Here are the five mistakes. Two calls pass a string for an array, two names are misspelt, and the
+# last line takes the gradient of ``loss`` for an array, although it is a dict like ``params``. How
+# many of these will a checker find?
 def mistakes(x: jax.Array, params: dict[str, jax.Array]) -> None:
     jit(wave)("twelve")
     jit(wave)(x, slop=0.3)
@@ -105,11 +105,11 @@ show_types(by_jax)
 # %%
 # ``vmap`` keeps the types, because JAX declares that it returns a function of the type that it was
 # given. Elsewhere, our annotations are gone. ``Any`` is the type that fits everywhere, so a checker
-# accepts whatever you do with it. ``JitWrapped`` is hardly better: it says that a function was
-# compiled, and nothing about the arguments.
+# accepts whatever you do with it. ``JitWrapped`` says that a function was compiled, and nothing about
+# its arguments.
 #
-# One annotation keeps them
-# -------------------------
+# An annotation can keep them
+# ---------------------------
 # What JAX declares for ``vmap`` can be declared for ``jit``, too. Below, ``P`` stands for all
 # arguments of a function, and ``R`` for its result:
 from collections.abc import Callable
@@ -128,8 +128,15 @@ def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
 # The idea is from the project `jax-capability-analysis
 # <https://github.com/dostuffthatmatters/jax-capability-analysis>`__, which promised the same for
 # ``grad``. That is wrong for ``loss``, because a gradient has the type of the *argument*: ``loss``
-# returns an array, and its gradient is a dict. The functions in :mod:`jaxcap.tools.transforms` take
-# this into account. Ask the same questions again, with these in place of JAX's:
+# returns an array, and its gradient is a dict. So our ``typed_grad`` names the type of the first
+# argument, here ``A``, and promises it as the result. In short, it is declared like this::
+#
+#     def typed_grad(
+#         function: Callable[Concatenate[A, P], ArrayLike],
+#     ) -> Callable[Concatenate[A, P], A]: ...
+#
+# The whole declarations are in :mod:`jaxcap.tools.transforms`. Ask the same questions again, with
+# these functions in place of JAX's:
 TYPED = """
 from jaxcap.tools.transforms import typed_grad as grad
 from jaxcap.tools.transforms import typed_jit as jit
@@ -139,13 +146,13 @@ by_us = check(TYPED, wave, loss, questions, mistakes)
 show_types(by_us)
 
 # %%
-# The types are back, with names and defaults. One name is missing: JAX picks the argument that you
-# differentiate with respect to by its position. ``Jitted`` is a function with these arguments that
-# also has the methods of compiled functions, such as ``lower``.
+# The types are back, with names and defaults. ``grad(wave)`` has no name for its first argument,
+# because JAX takes that by position. ``Jitted`` is a function with these arguments that also has the
+# methods of compiled functions, such as ``lower``.
 #
 # Where a type is known, a mistake is found
 # -----------------------------------------
-# And the five mistakes? Here is who found which of them:
+# Here is who found which of the five mistakes:
 caught = {
     f"{version}, {checker}": {error.code.strip() for error in report.errors}
     for version, found in {"JAX": by_jax, "typed": by_us}.items()
@@ -167,18 +174,12 @@ Table(title, ("", *caught), rows)
 
 # %%
 # With JAX's own transformations, the checkers found :measured:`found_in_jax` of the
-# :measured:`made` mistakes, and with the typed ones :measured:`found_typed`. This is how they
-# report the misspelt attribute:
-for checker, report in by_us.items():
-    for error in report.errors:
-        if "shpae" in error.code:
-            print(f"{checker}: {error.message}")
-
-# %%
+# :measured:`made` mistakes, and with the typed ones :measured:`found_typed`.
+#
 # At run time, the typed version is the same
 # ------------------------------------------
-# Does a call pay for its types? :func:`~jaxcap.tools.transforms.typed_jit` hands back the object
-# that ``jax.jit`` made, so nothing of ours is left that could slow it down:
+# :func:`~jaxcap.tools.transforms.typed_jit` returns ``jax.jit``'s own object, so there is nothing left
+# to slow a call:
 from jaxcap.tools.transforms import typed_grad as grad
 from jaxcap.tools.transforms import typed_jit as jit
 from jaxcap.tools.transforms import typed_vmap as vmap
@@ -187,9 +188,9 @@ for compiled in jax.jit(wave), jit(wave):
     print(type(compiled).__name__, compiled.__wrapped__ is wave)
 
 # %%
-# We time both all the same, on an array so small that a call is mostly overhead. A second
-# ``jax.jit`` takes part as a control, to show how far apart equal functions can seem:
-from jaxcap.experiments.typed_jit import CONTROL, PLAIN, TYPED_JIT
+# We time both all the same, on an array so small that a call is mostly overhead. A second ``jax.jit``
+# shows how far apart equal functions can seem:
+from jaxcap.experiments.typed_jit import PLAIN, TYPED_JIT
 from jaxcap.experiments.typed_jit import TYPED as WITH_TYPES
 from jaxcap.report import figures
 
@@ -212,45 +213,55 @@ types_cost_little = claim(
     speedup_of(WITH_TYPES, over=PLAIN),
     above=1 / 1.1,
 )
-control = results.speedup(CONTROL, over=PLAIN)
 types_cost_little
 
 
 # %%
-# The control, which is ``jax.jit`` itself, was :measured:`control than the first jax.jit`.
-#
 # A checker doesn't see shapes
 # ----------------------------
-# To a checker, an array is an array, whatever its shape. So it accepts the next function, although
-# ``grad`` needs a result that is a single number, and ``wave`` returns as many as ``x`` has:
+# To a checker, an array is an array, whatever its shape. So it accepts the next two functions, although
+# ``grad`` needs a scalar result, and ``wave`` returns an array shaped like ``x``. And ``vmap`` maps
+# every argument that is passed by name over its first axis, which a number doesn't have:
 def slope_of_a_vector(x: jax.Array) -> jax.Array:
     return grad(wave)(x)
 
 
-for checker, report in check(TYPED, wave, slope_of_a_vector).items():
+def map_with_a_slope(x: jax.Array) -> jax.Array:
+    return vmap(wave)(x, slope=0.3)
+
+
+found = check(TYPED, wave, slope_of_a_vector, map_with_a_slope)
+for checker, report in found.items():
     print(f"{checker}: {len(report.errors)} errors")
-try:
-    jax.eval_shape(slope_of_a_vector, jnp.linspace(0.0, 12.0, 1000))
-except TypeError as error:
-    print("JAX:", str(error).split(". ")[0])
 
 # %%
-# JAX found the mistake while it traced the function, from the shape of ``x`` alone. Since
-# :func:`jax.eval_shape` computes no arrays, it makes a quick test of what a checker can't see.
+# JAX finds both when it traces the functions. :func:`jax.eval_shape` traces a function for a shape and
+# computes no arrays, so it is a quick test for what a checker can't see:
+from textwrap import fill
+
+x = jax.ShapeDtypeStruct((1000,), jnp.float32)
+for function in slope_of_a_vector, map_with_a_slope:
+    try:
+        jax.eval_shape(function, x)
+    except (TypeError, ValueError) as error:
+        print(fill(f"{function.__name__}: {error}", 80))
+
+# %%
+# You can also write shapes into annotations with `jaxtyping
+# <https://docs.kidger.site/jaxtyping/>`__, and have them checked when the program runs.
 #
 # A limit isn't a type, either
 # ----------------------------
 # The settings of a training need checks, too. Flax's examples keep theirs in a `ConfigDict
-# <https://github.com/google/ml_collections>`__, whose entries are all ``Any`` to mypy. In a class,
-# a checker sees names and types, but to it, a momentum of 9 is as good a ``float`` as 0.9. A class
-# made with `pydantic <https://docs.pydantic.dev>`__ can state limits as well, and checks them when
-# the program runs. The :doc:`training on this site </tutorials/applications/mnist>` keeps its
-# settings in one. Here is the momentum::
+# <https://github.com/google/ml_collections>`__, whose entries are all ``Any`` to mypy. In a class, a
+# checker sees names and types, but a momentum of 9 is as good a ``float`` as 0.9. A class made with
+# `pydantic <https://docs.pydantic.dev>`__ can state limits as well, and checks them when the program
+# runs. The :doc:`training on this site </tutorials/applications/mnist>` declares its momentum so::
 #
 #     momentum: float = Field(default=0.9, ge=0, le=1)
 #
-# And here are three slips: a name that doesn't exist, a wrong type, and a value out of range. Which of
-# them do the checkers find?
+# Here are three slips: a name that doesn't exist, a wrong type, and a value out of range. First, what
+# the checkers find:
 from pydantic import ValidationError
 
 from jaxcap.mnist.config import Settings, explain
@@ -267,7 +278,7 @@ for checker, report in check(of_settings, slips).items():
     print(f"{checker}: {[error.code.strip() for error in report.errors]}")
 
 # %%
-# Does the class find what is left?
+# The class catches what they let through, before the training begins:
 for slip in {"lr": 0.1}, {"learning_rate": "fast"}, {"momentum": 9}:
     try:
         Settings(**slip)
@@ -275,8 +286,6 @@ for slip in {"lr": 0.1}, {"learning_rate": "fast"}, {"momentum": 9}:
         print("-", explain(error))
 
 # %%
-# The class catches what the checkers let through, before the training begins.
-#
 # Takeaway
 # --------
 made = len(made_lines)
@@ -293,8 +302,8 @@ found_in_jax, found_typed = count_found("JAX"), count_found("typed")
 # %%
 # A type checker sees only what annotations tell it. Of :measured:`made` mistakes with transformed
 # functions, the checkers found :measured:`found_in_jax` with JAX's own transformations, and
-# :measured:`found_typed` with typed ones, which return the same objects when the program runs. No
-# annotation on this page tells a checker of shapes or limits. So test shapes with ``eval_shape``,
-# and let a class check limits when the program starts.
+# :measured:`found_typed` with typed ones, which call JAX's and return what it returns. No annotation
+# on this page tells a checker of shapes or limits. So test shapes with ``eval_shape``, and let a class
+# check limits when the program starts.
 #
 # Next: :doc:`how to time JAX, and how not to </tutorials/performance/timing>`.
