@@ -132,9 +132,9 @@ pool_pays = claim(
 pool_pays
 
 # %%
-# The experiments have :doc:`each change by itself </results/experiments/mnist-throughput>`, and
-# :doc:`more ideas that we tried </results/experiments/mnist-search>`, such as other number types
-# and options of XLA.
+# The experiment that the head of this page leads to has each change by itself, and :doc:`another one
+# </results/experiments/mnist-search>` has more ideas that we tried, such as other number types and
+# options of XLA.
 #
 # A change saves at most what it aims at
 # --------------------------------------

@@ -298,11 +298,13 @@ def count_found(version):
 
 
 found_in_jax, found_typed = count_found("JAX"), count_found("typed")
+with_types = types_cost_little.estimate
 
 # %%
 # A type checker sees only what annotations tell it. Of :measured:`made` mistakes with transformed
 # functions, the checkers found :measured:`found_in_jax` with JAX's own transformations, and
-# :measured:`found_typed` with typed ones, which call JAX's and return what it returns. No annotation
+# :measured:`found_typed` with typed ones, which call JAX's and return what it returns. Timed
+# side by side, a call with types was :measured:`with_types than one without`. No annotation
 # on this page tells a checker of shapes or limits. So test shapes with ``eval_shape``, and let a class
 # check limits when the program starts.
 #

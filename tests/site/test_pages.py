@@ -36,8 +36,8 @@ MEASURING = sorted(
     }
 )
 # The first page is too early for it, and the one on timing compares ways to measure.
-# All results that it shows are indexed under the page before it.
-SHARING = {"applications/winograd"}
+# All results that they show are indexed under a page before them.
+SHARING = {"applications/winograd", "performance/geometry"}
 HEADLINES = sorted(set(MEASURING) - {"basics/introduction", "performance/timing"})
 # The first page, and those that Sphinx makes.
 NOT_IN_NAVIGATION = {"index", "genindex", "py-modindex", "search"}

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from jaxcap_docs.lessons import MOVED
 from jaxcap_docs.read.results.experiments import RELEASE_TOPICS
 from made_up import CLAIMING_PAGE, OTHER_PAGES
 from playwright.sync_api import Browser, Page, expect
@@ -19,7 +20,11 @@ from jaxcap.releases.recorded import TOPICS
 from jaxcap.results.files import slug
 
 ADDRESSES = (ROOT / "docs" / "addresses.txt").read_text(encoding="utf-8")
-EXPERIMENTS = sorted(re.findall(r"^results/experiments/(.+)\.html$", ADDRESSES, re.MULTILINE))
+EXPERIMENTS = sorted(
+    name
+    for name in re.findall(r"^results/experiments/(.+)\.html$", ADDRESSES, re.MULTILINE)
+    if f"results/experiments/{name}" not in MOVED
+)
 FOLDED = "details.jaxcap-code"
 # Calls that draw, tabulate or claim.
 SHOWS = re.compile(
