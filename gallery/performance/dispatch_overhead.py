@@ -4,8 +4,8 @@ Why is JAX slow on small arrays?
 
 You rewrite a NumPy function with ``jax.numpy``, try it on five numbers, and it takes longer. What
 is JAX doing all that time? Every call has to find its program, hand it to the device and make an
-array for the result. This is called *dispatch*. This page measures its price, tests what a notebook
-once said about it, and shows how to pay it once instead of a hundred times.
+array for the result. This is called *dispatch*. This page measures its price, checks what a notebook
+about geomstats says about it, and shows how to pay it once instead of a hundred times.
 """
 
 # %%
@@ -27,8 +27,8 @@ print(np.dot(a, b), jnp.dot(a_jax, b_jax))
 # NumPy checks the arguments and calls a C function. JAX looks up the program that it compiled for
 # these shapes and dtypes, hands it to the device's runtime, and wraps what comes back in a new array.
 #
-# The authors of geomstats, :doc:`a geometry library </tutorials/performance/geometry>`, once measured
-# in a notebook what this would cost them. We repeat their test with 32 bits everywhere, and each
+# The notebook asks what this would cost geomstats, :doc:`a geometry library
+# </tutorials/performance/geometry>`. We repeat its test with 32 bits everywhere, and each
 # library on its own arrays. *autograd* is JAX's predecessor, which wraps NumPy. ``jnp`` is
 # :func:`jax.numpy.dot` as it comes. For ``jit``, we wrap it in :func:`jax.jit` once, and for *jit in
 # each call* anew each time. How far apart do you expect them to be?
@@ -100,8 +100,8 @@ for way in ("NumPy", "jit"):
 # Does the price depend on the size?
 # ----------------------------------
 # The notebook says that it doesn't. In the figure, the lower line is when a compiled call returns,
-# and the upper one when Python has found the result ready. Asking for it takes a little time, too, so
-# the lines don't quite meet even where the call itself did all the work:
+# and the upper one when Python has found the result ready. Asking for the result takes a little time,
+# too, so the two lines never quite meet:
 dot = results.select(operation="dot", arrays="JAX", variant="jit")
 _ = figures.returns(dot, x="size", xlabel="numbers in each array")
 
@@ -110,17 +110,18 @@ _ = figures.returns(dot, x="size", xlabel="numbers in each array")
 # :measured:`few_grew`, and from a hundred to a thousand by a factor of :measured:`jit_grew`.
 # :measured:`cause`.
 #
-# On a CPU, what changes is the thread. If its inputs are ready, JAX runs a small program inside the
-# call. It hands any other to another thread, which lets Python go on in the meantime, but waking a
-# thread takes time. A program is small if XLA counts fewer than a thousand floating-point operations
-# in it:
+# On a CPU, what changes is the thread. JAX runs a small program in the thread that calls it, if the
+# program's inputs are ready. It hands any other to another thread, which lets Python go on in the
+# meantime, but waking a thread takes time. A program is small if XLA counts fewer than a thousand
+# floating-point operations in it:
 for size in (100, 1000):
     program = compiled.lower(*dispatch.inputs("dot", size))
     flops = program.cost_analysis()["flops"]
     print(f"{size:5,} numbers: {flops:5,.0f} operations")
 
 # %%
-# This border may move with a release of JAX. :doc:`The page on asynchronous dispatch
+# Functions such as a sine aren't in this count, so the chain below stays small, however long it gets.
+# The border may move with a release of JAX. :doc:`The page on asynchronous dispatch
 # </tutorials/transformations/asynchronous_dispatch>` says more about it.
 #
 # One call can do a hundred operations
@@ -163,7 +164,8 @@ for variant in chains.variants:
 
 # %%
 # A number near a hundred means that you pay for each sine, and one near 1 that you pay for the call.
-# Numbers in between have a share of both, because even a single sine comes with fixed costs.
+# Numbers in between have a share of both, because a chain of one also pays for the Python loop around
+# it. (That loop is all that differs between ``jnp`` and ``jit`` at length 1.)
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -187,13 +189,14 @@ _ = figures.panels(
 # %%
 # On the largest arrays, JAX was :measured:`dot_at_last than NumPy` at the scalar product,
 # :measured:`product_at_last than NumPy` at the matrix product, and
-# :measured:`polynomial_at_last than NumPy` at the polynomial. JAX's lead at the polynomial was
-# measurable :measured:`ahead`.
+# :measured:`polynomial_at_last than NumPy` at the polynomial. At the polynomial, JAX's lead was
+# measurable with :measured:`ahead`.
 #
-# On arrays of that size, the price of a call counts for less, and the computation for more. The
-# polynomial has 19 operations on each element. NumPy passes over the array for each of them, and
-# ``jit`` fuses them into a single pass. The other two are single operations, which leave nothing to
-# fuse. There, it matters whose routine is better on your device.
+# Two prices decide this. The polynomial has 19 operations on each element. NumPy makes a call for each
+# of them, which weighs most on small arrays, and passes over the array in each, which weighs most on
+# large ones. JAX makes one call and fuses the operations into a single pass. In between, on a CPU, it
+# also pays for the other thread. The scalar product and the matrix product are single operations, which
+# leave nothing to fuse, so there it matters whose routine is better on your device.
 #
 # Takeaway
 # --------
@@ -209,14 +212,12 @@ at_5, at_100, at_1000 = (
     dot.only(size=size).time.value for size in (5, 100, 1000)
 )
 few_grew, jit_grew = f"{at_100 / at_5:.1f}", f"{at_1000 / at_100:.1f}"
-large = results.only(
-    "NumPy", operation="dot", arrays="its own", size=10_000
-).time.short
-no_work = (
-    "That isn't the arithmetic, because NumPy's whole call, "
-    f"on ten times as many numbers, took {large}"
+later = dot.only(size=10_000).time.value / at_1000
+jump = (
+    "The arithmetic alone cannot be the reason, because from a thousand numbers "
+    f"to ten thousand, the factor was {later:.1f}"
 )
-cause = no_work if at_1000 > 1.5 * at_100 else "So there is no jump here"
+cause = jump if at_1000 / at_100 > 1.5 * later else "So there is no jump here"
 
 # %%
 largest = max(result.parameters["size"] for result in growth)
@@ -224,18 +225,24 @@ dot_at_last, product_at_last, polynomial_at_last = (
     growth.speedup("jit", over="NumPy", computation=computation, size=largest)
     for computation in ("dot", "matrix product", "polynomial")
 )
-start = experiments.crossover(
-    growth.select(computation="polynomial"), "jit", over="NumPy", x="size"
-)
-ahead = f"from {start:,} elements on" if start else "at none of these sizes"
+
+# %%
+polynomial = growth.select(computation="polynomial")
+leads = [
+    f"{result.parameters['size']:,}"
+    for result, speedup in polynomial.paired_speedups("NumPy")
+    if speedup.verdict == "faster"
+]
+ahead = f"{', '.join(leads) or 'none of these numbers of'} elements"
+chain_numpy = chains.speedup("jit", over="NumPy", length=100)
 
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's
 # machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX has a price of that order,
 # and a higher one if it is handed to another thread. So put more work into each call: for a hundred
-# small operations, one compiled call was :measured:`chain_compiled than a call for each`. Wrap the
-# function once, and convert your arrays once. Don't count on size alone, though. With larger
-# arrays, the price of a call matters less, and which library is ahead depends on the computation.
+# small operations, one compiled call was :measured:`chain_compiled than a call for each`, and
+# :measured:`chain_numpy than NumPy`. Wrap the function once, and convert your arrays once. Don't count
+# on size alone, though: which library is ahead on large arrays depends on the computation.
 #
 # JAX answers the same question in `its FAQ
 # <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Has the price of a call
