@@ -148,7 +148,9 @@ once_in_order, loop_in_order = (
 # `a pass of the compiler
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/conv_canonicalization.h>`__ transposes
 # the arrays, but only around convolutions at the top level of a program. The body of a loop lies
-# one level below, so a gradient there keeps its order, and misses the fast code.
+# one level below, so a convolution there keeps its order. If that is another one, as in a gradient, it
+# misses the fast code. (Users have `reported the slow loop
+# <https://github.com/jax-ml/jax/issues/12868>`__.)
 #
 # In the program for all images at once, :measured:`once_in_order` convolutions had the order
 # ``b01f_01io->b01f``, and in the loop :measured:`loop_in_order`. If a loop of yours is slow, search
@@ -194,11 +196,11 @@ backward_to_xla = backward.speedup(PATCHES, over=STEPS)
 patches_loop = f"{gradient_ms['by_patches'][1]:.0f} ms"
 
 # %%
-# On a CPU, XLA's fast code for convolutions wants the dimensions in one order, and XLA transposes
-# the arrays of a gradient to fit, but not inside a loop. In a first look, the gradient with respect
-# to the kernel took :measured:`xla_once` at once and :measured:`xla_loop` in a loop. With arrays
-# transposed by hand, the loop took :measured:`by_hand_ms`, and with patches
-# :measured:`patches_loop`.
+# On a CPU, XLA's fast code for convolutions takes the dimensions in only one order. Gradients need
+# another, and XLA transposes their arrays to fit, but not inside a loop. In a first look, the gradient
+# with respect to the kernel took :measured:`xla_once` for all images at once, and :measured:`xla_loop` in
+# a loop over two halves. With arrays transposed by hand, the loop took :measured:`by_hand_ms`, and with
+# patches :measured:`patches_loop`.
 #
 # Patches turn a convolution into a product of matrices, which has no such order, but takes memory.
 # Outside of a loop, the backward pass of a layer was

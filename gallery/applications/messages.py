@@ -175,8 +175,8 @@ types_sent, hand_sent = (
 #
 # In ``loss_of_split_weights``, we asked for copies of the weights, so by the rule of the page before,
 # the gradient with respect to them is a copy as well. An all-reduce gives all of it to each device,
-# which then keeps its own part. These programs were compiled for a CPU. XLA may choose other
-# messages for your devices, so read the program for those.
+# which then keeps its own part. Replacing that by a reduce-scatter is left to the compiler. These programs
+# were compiled for a CPU. XLA may choose other messages for your devices, so read the program for those.
 #
 # Does the step that sends less take less time?
 # ---------------------------------------------
@@ -262,7 +262,7 @@ by_time = f"{longest.time.value / shortest.time.value:.2g}"
 # units, they exchange results for the whole batch. Count the numbers in both, and choose the split
 # that sends fewer. Then read the messages in the compiled program. For one and the same split of
 # the weights, each device had to send :measured:`types_sent` when we left the messages to JAX and
-# XLA, and :measured:`hand_sent` when we wrote them.
+# XLA's compiler for CPUs, and :measured:`hand_sent` when we wrote them.
 #
 # Then time the step, because devices also have to compute and to wait. With the largest batch, a
 # split batch sends less, and its step was :measured:`by_batch than with split units`. With the

@@ -191,18 +191,19 @@ sharing_pays = claim(
 sharing_pays
 
 # %%
-# On a cluster, you add one line
-# ------------------------------
+# On a cluster, one line joins the processes
+# ------------------------------------------
 # In ``JOB`` above, we told each process where to find the others. Under SLURM, JAX reads that
-# from the environment of the job. So a program of yours needs only one more line, before it first
+# from the environment of the job. So one line joins the processes of your program, before it first
 # asks JAX for devices::
 #
 #     jax.distributed.initialize()
 #
 # From then on, :func:`jax.devices` lists the devices of all processes, and a mesh can have them
-# all. The same line `works under Open MPI and on TPUs
+# all. A process can only hand its own part of a batch to such a mesh, for which there is
+# :func:`jax.make_array_from_process_local_data`. The same line `works under Open MPI and on TPUs
 # <https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html>`__. Elsewhere, pass
-# it what ``JOB`` and ``--process`` say above.
+# it the address of the first process, the number of processes, and the number of this one.
 #
 # Our own command has that line already. This job trains on two nodes with four GPUs each, and has a
 # process for each GPU::

@@ -168,24 +168,26 @@ of_products, of_whole = (
 # patches, so there is less to fill. But the rows have to be transformed before the products, and the
 # results after them.
 #
-# The plot above contains one more difference. There, Winograd's algorithm gets eight images at a
-# time, and patches get the whole batch, whose arrays are less likely to stay in the cache. :doc:`The
-# page about training </tutorials/applications/training_speed>` makes these two changes one by one.
+# The plot above contains two more differences. It shows the forward pass of a training, which has to
+# keep numbers for the backward pass, and for patches that is the whole matrix of patches. And there,
+# Winograd's algorithm gets eight images at a time, while patches get the whole batch. :doc:`The page about
+# training </tutorials/applications/training_speed>` makes these changes one by one.
 #
 # Takeaway
 # --------
 forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
 
 # %%
-# Half the multiplications take half the time if they run at the same rate, and if nothing else
-# changes. But a product's rate can depend on its shape, and the algorithm has other work to do. In a
-# first look, within one process and for eight images, its products took :measured:`of_products` of
-# the time of those with patches, and the whole convolution :measured:`of_whole`. In the network,
-# where the algorithm also gets fewer images at a time, the forward pass was
+# Half the multiplications take half the time only if they run at the same rate, and only where there
+# is nothing else to do. But a product's rate can depend on its shape, and the rows have to be
+# transformed. In a first look, within one process and for eight images, its products took
+# :measured:`of_products` of the time of those with patches, and the whole convolution
+# :measured:`of_whole`. As part of a training, where the algorithm also gets fewer images at a time and
+# keeps less for the backward pass, the layer's forward pass was
 # :measured:`forward_to_patches than with patches`.
 #
 # The largest error of Winograd's algorithm was :measured:`more_error` times that of patches. When an
-# algorithm promises fewer operations, measure how fast the remaining ones run, what it does around
-# them, and how exact the result is.
+# algorithm promises fewer operations, measure how fast the remaining ones run, what the work around them
+# takes, and how accurate the result is.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.

@@ -143,17 +143,17 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 # If you choose one yourself, convert the gradient to float32 *before* you divide by the scale, or
 # it vanishes after all. With the range of float32, bfloat16 rarely needs a scale.
 #
-# Rounding the result costs the most
-# ----------------------------------
-# How much do sums and products lose? They can mix formats, too, and turn bfloat16 inputs into a
-# float32 result. You ask a sum for that by ``dtype="float32"``, and a product by
-# ``preferred_element_type``:
+# In long sums of positive numbers, rounding the result costs the most
+# --------------------------------------------------------------------
+# Sums and products can mix formats, and turn bfloat16 inputs into a float32 result. You ask a sum for
+# that by ``dtype="float32"``, and a product by ``preferred_element_type``:
 a, b = bits.cast(experiments.inputs("product", 500), BFLOAT16)
 print(jnp.matmul(a, b).dtype)
 print(jnp.matmul(a, b, preferred_element_type=FLOAT32).dtype)
 
 # %%
-# Add a million random numbers, and multiply two matrices of 500 rows. Python's `fsum
+# How much do they lose? Add a million random numbers between 0 and 1, and multiply two matrices of 500
+# rows of such numbers. Python's `fsum
 # <https://docs.python.org/3/library/math.html#math.fsum>`__ gives the exact sum. For the product,
 # NumPy's in float64 has to do, so read JAX's error in float64 as an order of magnitude.
 from math import fsum
@@ -178,7 +178,8 @@ Table(title, ("format", *exact), rows)
 # %%
 # Compare the last two rows: they have the same inputs, and differ only in the format of the result.
 # The errors of the many inputs partly cancel, but rounding the result is a single error, which
-# nothing cancels. The sum in float16 is infinite, because it should be about half a million, and
+# nothing cancels. (If the numbers had both signs, the result would be smaller, and rounding the inputs
+# would count for more.) The sum in float16 is infinite, because it should be about half a million, and
 # the largest float16 is 65504.
 #
 # Even if you keep to float32, JAX may use fewer bits inside a product of matrices. On TPUs and

@@ -72,9 +72,12 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
 # With ``jit``, :measured:`gained` of these :measured:`compared` cases would take measurably less
-# time, and :measured:`lost` measurably more. For ``dot``, the reason is the price of a call, beside
-# which even ten thousand multiplications take little time. ``einsum`` and the matrix decompositions
-# have other reasons.
+# time, and :measured:`lost` measurably more. Where JAX loses, the reason is mostly the price of a call,
+# which rises when JAX hands a larger call to another thread.
+#
+# All of these are values, though, and a gradient is another matter. Autograd records every operation in
+# Python, so its gradient of a small function can take many times as long as the value, whereas a
+# compiled gradient is one call like any other.
 #
 # ``einsum`` compiles once its string is bound
 # --------------------------------------------
@@ -195,10 +198,10 @@ for name, way in ways.items():
 
 # %%
 # These are medians of twenty runs in a single process, so take them as a first look. In a loop, you
-# pay for a thousand calls, and with a stack for one, whichever library you use. What JAX adds is that
-# nobody had to write the stacked version. NumPy's ``svd`` takes a stack because its authors provided
-# for that, whereas ``vmap`` made a function for stacks out of ours for one matrix. It can do so with
-# gradients, too.
+# pay for a thousand calls, and with a stack for one, whichever library you use. NumPy's ``svd`` takes a
+# stack because its authors provided for that. ``vmap`` makes a function for stacks out of one for a
+# single matrix, which helps where nobody has written the stacked version, such as for the gradient of
+# your own function.
 #
 # At a special matrix, the gradient may fail
 # ------------------------------------------
@@ -215,14 +218,16 @@ print(jax.grad(corner)(jnp.eye(3)))
 
 # %%
 # Mathematically, the gradient at the identity exists. But JAX's rule for ``svd`` divides by
-# differences of squared singular values, and all singular values of an orthogonal matrix are 1.
-# `Autograd's rule <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__ divides
-# by the same differences, so this is no reason to stay with autograd. The remedy is to write
+# differences of squared singular values, and all singular values of an orthogonal matrix are 1. If
+# rounding separates them, as it may in rotations that were measured, the gradient can be finite and
+# wrong. `Autograd's rule <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__
+# divides by the same differences, so this is no reason to stay with autograd. The remedy is to write
 # :doc:`a rule of your own </tutorials/transformations/grad>` for the whole function.
 #
-# Other gradients differ. Autograd differentiates the eigenvectors of ``eig``, whereas JAX raises an
-# error unless you set ``enable_eigvec_derivs`` in :func:`jax.lax.linalg.eig`. So before you move,
-# compute the gradients that your users need, and above all at special matrices.
+# The gradient of ``eig`` differs between the libraries. Autograd differentiates the eigenvectors,
+# whereas JAX raises an error unless you set ``enable_eigvec_derivs`` in :func:`jax.lax.linalg.eig`. So
+# before you move, compare the gradients that your users need with difference quotients, above all at
+# special matrices.
 #
 # Takeaway
 # --------
@@ -238,14 +243,14 @@ eig_of_five, eig_of_fifty = (
 )
 
 # %%
-# Move the loops, not the calls: that is the missing conclusion. We timed four operations, in
-# :measured:`compared` cases of operation and size. A move from autograd to ``jit`` would speed up
-# :measured:`gained` of these, and slow down :measured:`lost`. The ``svd`` of two hundred rows was :measured:`svd_compiled than NumPy's`. If your
-# users call one function on one small matrix at a time, such figures are all that they will notice.
-# If they loop over many matrices, ``vmap`` and ``jit`` turn the loop into one call, and do the same
-# for its gradients. So time the longest function that you can compile as a whole, and check its gradients at the
-# special matrices of your field. If you have both kinds of users, write against NumPy's interface,
-# and let them choose the library.
+# The missing conclusion: move the loops and the gradients, rather than single calls. We timed the values
+# of four operations, in :measured:`compared` cases of operation and size. A move from autograd to
+# ``jit`` would speed up :measured:`gained` of these, and slow down :measured:`lost`. The ``svd`` of two
+# hundred rows was :measured:`svd_compiled than NumPy's`. If your users only compute values, one small
+# matrix at a time, such figures are all that they will notice. If they loop over many matrices,
+# ``vmap`` and ``jit`` turn the loop into one call, and do the same for its gradients. So time the
+# longest function that you can compile as a whole, and check its gradients at the special matrices of
+# your field.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # the price of a call no longer counts.

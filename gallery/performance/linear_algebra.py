@@ -3,8 +3,9 @@ How fast is linear algebra?
 ===========================
 
 Your matrix product takes half a second. Is that good? Another library can tell you which of the two
-is ahead, but both may be far from what the device can do. This page measures the device's own
-limits and compares NumPy, PyTorch and JAX with them. Such a limit also exposes a time that is too
+is ahead, but both may be far from the best that can be had. This page measures how fast the device
+fetches numbers and how fast its best product runs, and compares NumPy, PyTorch and JAX with these
+limits. Such a limit also exposes a time that is too
 good to be true, just as a known property exposes an answer that is wrong.
 """
 
@@ -130,8 +131,8 @@ print(f"share    {least_s / product.time.value:.2f}")
 # on a CPU, of NumPy, so a library that we didn't try may still do better.
 #
 # A *roofline* plot shows these shares for all tasks with floating-point arithmetic. The roof is the
-# highest rate that the two limits allow. A task under its slope is limited by memory, and a task
-# under its flat part by arithmetic. Each percentage is the share of the fastest library:
+# highest rate that the two limits allow. Under its slope, memory sets the limit, and under its flat part,
+# arithmetic does. A task far below the roof is held up by something else. Each percentage is the share of the fastest library:
 results_and_costs = [
     (result, experiments.least_cost(**result.parameters))
     for result in results
@@ -208,7 +209,8 @@ reached = roofline_fraction(
 )
 
 # %%
-# Judge a time by the least that the device needs, and an answer by a property that it must have. On
+# Judge a time by the shortest that you can show to be possible, and an answer by a property that it must
+# have. On
 # this page's machine, JAX's product in float64 was :measured:`against_numpy than NumPy's`, and
 # reached :measured:`reached` of the best product that we measured. If a product's share is far above
 # 1, suspect the clock. Multiply a matrix by its inverse to find wrong digits, and look at the worst

@@ -31,9 +31,9 @@ for call, (at_work, cores) in found.items():
 
 # %%
 # The first number counts every thread of the process, including those that sleep. The last number
-# in a line says how many cores the call kept busy on average. It needn't be the number of threads,
-# because threads can take turns on a core, and because ``at_work`` leaves out those that did at most
-# a twentieth of the work.
+# in a line says how many cores the call kept busy on average. If something else keeps the machine busy,
+# the threads have to wait for a core, and that number is smaller. ``at_work`` leaves out those that did
+# at most a twentieth of the work.
 #
 # Four ways to ask for one thread
 # -------------------------------
@@ -41,7 +41,7 @@ for call, (at_work, cores) in found.items():
 #
 # - ``OMP_NUM_THREADS`` is a variable that many numerical libraries obey.
 # - ``--xla_cpu_multi_thread_eigen`` is a flag of XLA's, which was `recommended in 2019
-#   <https://github.com/jax-ml/jax/issues/743>`__.
+#   <https://github.com/jax-ml/jax/issues/743>`__ together with another setting.
 # - ``PJRT_NPROC`` is a variable that `XLA reads
 #   <https://github.com/openxla/xla/blob/main/xla/pjrt/utils.cc>`__ when it makes its pools of
 #   threads.
@@ -96,12 +96,12 @@ Table("Threads at work under each limit", headers, rows)
 #
 # A variable or a flag works only if the program heeds it. ``OMP_NUM_THREADS`` addresses programs
 # that share their work by means of `OpenMP
-# <https://www.openmp.org/spec-html/5.1/openmpse59.html>`__. The flag was recommended for an older
-# version of JAX's code for CPUs, which `jaxlib 0.4.32
-# <https://docs.jax.dev/en/latest/changelog.html#jaxlib-0-4-32-september-11-2024>`__ replaced. And
-# ``PJRT_NPROC`` is what XLA reads today, but a later XLA may read something else. The affinity that
-# ``sched_setaffinity`` sets is different, because the operating system enforces it. The command
-# ``taskset`` sets it without any change to your code, here to the first core:
+# <https://www.openmp.org/spec-html/5.1/openmpse59.html>`__. The flag was recommended years ago, and JAX's
+# code for CPUs has been rewritten since. And ``PJRT_NPROC`` is what XLA reads today, but a later XLA may
+# read something else. The affinity that ``sched_setaffinity`` sets is different, because Linux enforces
+# it: whatever XLA does, the process gets no more than these cores. XLA also makes its pools no larger
+# than that. The command ``taskset`` sets the affinity without any change to your code, here to the first
+# core (``0-3`` would be the first four):
 #
 # .. code-block:: console
 #
@@ -124,7 +124,8 @@ for name, options in experiments.OPTIONS.items():
 # %%
 # *Fast maths* lets the compiler `rearrange a calculation
 # <https://llvm.org/docs/LangRef.html#fast-math-flags>`__ as if arithmetic were exact, so the last
-# digits of a result may change. *No optimisation* turns off the optimisations of LLVM, which writes
+# digits of a result may change. It also lets it assume that there is no NaN and no infinity: ``x - x`` may
+# become 0 even where ``x`` is NaN. *No optimisation* turns off the optimisations of LLVM, which writes
 # the machine code. *One thread* is the flag that you have just met.
 #
 # We compile three functions with each option: ``gelu`` of many numbers, the gradient of a network
@@ -215,7 +216,7 @@ if not can_tell:
 fast, unoptimised = fast_maths_pays.estimate, optimising_pays.estimate
 
 # %%
-# To leave cores to others on Linux, start Python with ``taskset``: the operating system enforces
+# To leave cores to others on Linux, start Python with ``taskset``, because the operating system enforces
 # that limit. Of the four limits that we tried, :measured:`outcome`. So don't trust a limit before
 # you have counted the threads that work under it.
 #

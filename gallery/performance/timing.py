@@ -255,8 +255,8 @@ loop_is_weak = claim(
 loop_is_weak
 
 # %%
-# Don't make a headline of the second line, either. On so few numbers, JAX's time may be mostly
-# :doc:`the price of a call </tutorials/performance/dispatch_overhead>`.
+# The second line is no headline, either. On so few numbers, the time of JAX is mostly what
+# :doc:`a call </tutorials/performance/dispatch_overhead>` costs, and waking another thread for it.
 #
 # Mistake 8: timing the memory allocator
 # --------------------------------------
