@@ -3,9 +3,9 @@ Who should hand out the keys?
 =============================
 
 Splitting keys by hand is tedious to write and to read, so many programs let an object hand them
-out. The author of `one of them <https://github.com/dostuffthatmatters/jax-capability-analysis>`__
-didn't think that this could lead to invalid results. But inside a compiled function, such an object
-may hand out the same key in every call, and no error says so. This page shows why, tries two
+out, such as `this one <https://github.com/dostuffthatmatters/jax-capability-analysis>`__. It is easy to
+write and looks harmless. But inside a compiled function, such an object may hand out the same key in
+every call, and no error says so at the time. This page shows why, tries two
 generators without that fault, and measures what a hundred keys cost.
 """
 
@@ -57,8 +57,8 @@ for noise_key in jax.random.split(jax.random.key(1), 3):
     print(noisy(noise_key, 0.0))
 
 # %%
-# A safe generator shows JAX its state, or refuses to draw
-# --------------------------------------------------------
+# Two generators that don't freeze
+# --------------------------------
 # If you like the convenience of a generator, there are two ways to make one safe. JAX's own
 # ``stateful_rng``, which is `experimental
 # <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`__, keeps its counter in a *ref*
@@ -75,7 +75,8 @@ for call in range(3):
 # Such a generator has `the limits of a ref
 # <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.random.stateful_rng.html>`__. For
 # instance, the rows of a batch can't share one under :func:`jax.vmap`, so you pass in
-# ``rng.split(n)``, a generator for each row.
+# ``rng.split(n)``, a generator for each row. And a function that you differentiate can't draw from it, so
+# draw before :func:`jax.grad`, or pass in ``rng.key()``.
 #
 # This site's :class:`~jaxcap.tools.prng.KeyStream` goes the other way. It hands out keys, which it
 # makes by folding a counter into the key of its seed. If you ask for one while JAX traces, it raises
@@ -98,10 +99,10 @@ except TracedDrawError as error:
 # a stream. Or you can ask for all keys at once, with ``split(key, 100)`` or ``stream(100)``, and
 # get an array of keys, over which you can map with :func:`jax.vmap`.
 #
-# There is little to compute for a key, but each operation of JAX :doc:`takes a while to start
-# </tutorials/performance/dispatch_overhead>`. Splitting off a key takes two operations: the split,
-# and taking its result apart. ``next(stream)`` takes one, and all hundred keys at once take one.
-# Which of the four ways will be fast, and by what factor?
+# There is little to compute for a key, but each call of JAX :doc:`has a price
+# </tutorials/performance/dispatch_overhead>`, and it is higher where more of the work is done in Python.
+# ``jax.random.split`` does much of its work there unless you compile it, while the stream calls a
+# compiled function. Which of the four ways will be fast, and by what factor?
 from jaxcap.experiments import keys as ways
 
 from jaxcap.report import figures
@@ -138,8 +139,9 @@ batch_pays = claim(
 batch_pays
 
 # %%
-# The price of keys matters in a loop that does little else than draw. In other programs, choose the
-# way that is easiest to get right.
+# The stream's lead over the splits comes from compiling: inside a compiled function of your own,
+# ``split`` is compiled, too. Keys cost microseconds, so all this matters only in loops that do little but
+# draw. In other programs, choose the way that is easiest to get right.
 #
 # Takeaway
 # --------

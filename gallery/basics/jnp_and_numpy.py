@@ -76,7 +76,7 @@ figures.headline(figure, finding.replace("-", "\N{MINUS SIGN}"))
 # %%
 # After a shift by ten thousand, the squares are about a hundred million, and floats of 32 bits are
 # eight apart there. So rounding swamps a variance of about one, and no exception tells you. NumPy's
-# own ``float32`` fares no better. The remedy is a formula that subtracts the mean first, as
+# own ``float32`` goes wrong as well. The remedy is a formula that subtracts the mean first, as
 # :func:`jax.numpy.var` does, or else 64 bits:
 shifted = noise + shifts[-1]
 print("jnp.var in 32 bits:", jnp.var(jnp.asarray(shifted)))
@@ -243,8 +243,9 @@ own_arrays_pay
 # With a thousand rows, JAX on its own arrays was :measured:`own_arrays than on NumPy's`. Whatever the
 # price is on your machine, you pay it in each call, so convert your arrays once, at the start, with
 # :func:`jax.numpy.asarray`. And don't write to a NumPy array that you have handed to JAX. JAX may
-# still be reading it after the call has returned, or share its memory for good, so that the JAX array
-# `changes as well <https://github.com/jax-ml/jax/issues/37830>`__. If you need to go on writing, hand
+# still be reading it after the call has returned, and after :func:`jax.device_put`, it may share its
+# memory for good, so that the JAX array `changes as well
+# <https://github.com/jax-ml/jax/issues/37830>`__. If you need to go on writing, hand
 # over ``array.copy()``.
 #
 # Takeaway
@@ -256,10 +257,11 @@ against_numpy = results.speedup(
 
 # %%
 # Write ``jnp`` for ``np``, and check three things that no error will tell you: whether 32 bits are
-# enough, what mixed types do to large integers, and whether indices are in bounds. The errors
-# explain themselves: update with ``at``, convert lists, and keep shapes fixed. Convert NumPy's arrays
-# once. Whether a single operation is faster in JAX depends on your device: on the largest matrices
-# here, JAX was :measured:`against_numpy than NumPy`. JAX's strength is what it does to whole functions.
+# enough, what mixed types do to large integers, and whether indices are in bounds. The errors have
+# remedies: update with ``at``, convert lists, and keep shapes fixed. Convert NumPy's arrays once.
+# Whether a single operation is faster in JAX depends on your device and on the size: on the largest
+# matrices here, JAX was :measured:`against_numpy than NumPy`. The pages that follow are about whole
+# functions.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.

@@ -103,29 +103,26 @@ by_gather = by_group.select(of=experiments.READ).speedup(
 # value, but goes through all of the others as well. From a table of a thousand entries, reading at
 # indices was :measured:`by_gather than by a product`.
 #
-# Sorting first trades a scatter for a sort
-# -----------------------------------------
-# The second detour puts the values of each group side by side. A running sum then passes through
-# one group after another, and grows within each by that group's sum:
+# Sorting first adds the price of a sort
+# --------------------------------------
+# The second detour puts the values of each group side by side, and tells JAX so:
 def sums_by_sorting(values, groups, count):
     order = jnp.argsort(groups)
-    starts = jnp.searchsorted(groups[order], jnp.arange(count + 1))
-    running = jnp.cumsum(values[order])
-    return jnp.diff(jnp.append(0, running)[starts])
+    return jax.ops.segment_sum(
+        values[order], groups[order], count, indices_are_sorted=True
+    )
 
 
 sums_by_sorting(values, groups, 3)
 
 # %%
-# A sort, a search, gathers and a running sum have taken the place of one scatter. Is that a good
-# trade? A scatter goes through the values once, whereas a sort has to look at each of them several
-# times, because a value's place depends on all the others.
+# The scatter may now be quicker, but it goes through the values only once anyway. A sort has to look at
+# each of them several times, because a value's place depends on all the others.
 #
 # To find out, we time such functions with a hundred thousand random ``float32`` numbers in JAX and
 # NumPy, and in PyTorch if that is installed. The indices are in random order, and *set* is allowed
 # to overwrite its array. PyTorch's ``sort`` returns the indices as well, and ``argsort`` keeps
-# equal numbers in their order in all three libraries. Which function do you expect to take longest
-# in JAX? And in which will JAX and NumPy be furthest apart?
+# equal numbers in their order in all three libraries:
 from jaxcap.results.tables import Table
 
 many = experiments.MANY.run(budget_s=0.03)
@@ -152,12 +149,12 @@ furthest = max(apart, key=apart.get)
 add_time, argsort_time = in_jax[experiments.ADD], in_jax[experiments.ARGSORT]
 
 # %%
-# In JAX, :measured:`slowest` took longest. Adding at indices, which the second detour avoids, took
-# :measured:`add_time`. The detour begins with an ``argsort``, and one of as many numbers took
-# :measured:`argsort_time`.
+# In JAX, :measured:`slowest` took longest. Adding at indices took :measured:`add_time`, and the
+# ``argsort`` that would come before it :measured:`argsort_time`. (The groups of the detour are integers,
+# whose sort may take another time than that of ``float32`` numbers.)
 #
-# JAX and NumPy were furthest apart in :measured:`furthest`. They sort by different means: JAX
-# compiles `XLA's sort <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while
+# JAX and NumPy were furthest apart in :measured:`furthest`. The two have different algorithms for
+# sorting: JAX compiles `XLA's sort <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while
 # NumPy brings `a library <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector
 # instructions of x86 processors. In 2022, a user of JAX `reported
 # <https://github.com/jax-ml/jax/issues/10434>`__ that NumPy was several times faster at an
@@ -185,9 +182,10 @@ sort_in_numpy = numpy_sorts_faster.estimate
 # all groups for each value. With ten groups, adding at indices was
 # :measured:`with_ten than the product`, and with a thousand, :measured:`by_scatter`.
 #
-# Sorting first avoids the scatter, but you pay for the sort. With a hundred thousand numbers, JAX
-# took :measured:`add_time` to add at indices, and :measured:`argsort_time` for an ``argsort``. What a
-# sort costs also depends on the library: NumPy's was :measured:`sort_in_numpy than JAX's`.
+# If you sort first, you pay for the sort as well. With a hundred thousand numbers, JAX took
+# :measured:`add_time` to add at indices, and :measured:`argsort_time` for an ``argsort``. What a sort
+# costs also depends on the library: for ``float32`` numbers on this page's machine, NumPy's was
+# :measured:`sort_in_numpy than JAX's`.
 #
 # Try it yourself in :doc:`exercise 8 </exercises/8_updates>`. Next:
 # :doc:`how you should pack parameters </tutorials/transformations/pytrees>`.

@@ -235,8 +235,8 @@ one_array = many_leaves_cost.estimate
 nested = nesting_costs_little.estimate
 
 # %%
-# Pack parameters in the form that is easiest to read, be it a dict or a registered class. With a
-# thousand arrays in nested dicts, a step was :measured:`nested than with a list of them`. Keep the
+# Pack parameters in whatever form reads best. With a thousand arrays in nested dicts, a step was
+# :measured:`nested than with a list of them`. Keep the
 # structure the same from step to step, because a new one compiles.
 #
 # The number of arrays matters when steps are short, because every call pays for each array. With the
