@@ -2,10 +2,10 @@
 Do half the multiplications take half the time?
 ===============================================
 
-Shmuel Winograd showed how to compute a convolution with fewer multiplications, and on a CPU,
-:doc:`our training </tutorials/applications/training_speed>` saves half of them with his algorithm in
-the layer that has the most. This page times that layer, builds the algorithm from six numbers up,
-and then asks how much time half the multiplications save, and what else decides.
+Shmuel Winograd showed how to compute a convolution with fewer multiplications. On a CPU, :doc:`our
+training </tutorials/applications/training_speed>` uses his algorithm in the layer with the most
+multiplications, and saves half of them. This page times that layer, builds the algorithm from six
+numbers up, and then times its parts, to see what half the multiplications save.
 """
 
 # %%
@@ -14,7 +14,7 @@ and then asks how much time half the multiplications save, and what else decides
 # :doc:`The page before </tutorials/applications/convolutions>` wrote a convolution as a product of
 # *patches* and the kernel, which takes all multiplications of the definition. Here is the forward
 # pass of the network's second convolution, with patches and with half the multiplications. Will the
-# second be twice as fast? For comparison, *Flax, steps on the device* is XLA's own convolution.
+# second be twice as fast?
 from jaxcap.experiments.mnist_changes import PATCHES, WINOGRAD
 from jaxcap.experiments.mnist_layers import FORWARD, LAYERS
 from jaxcap.report import figures
@@ -22,8 +22,7 @@ from jaxcap.report import figures
 layer_times = LAYERS.run(processes=4, budget_s=0.03)
 forward = layer_times.select(layer="conv2", task=FORWARD)
 _ = figures.bars(
-    forward,
-    about=WINOGRAD,
+    forward.select(variant=PATCHES) + forward.select(variant=WINOGRAD),
     over=PATCHES,
     title="The second convolution, forward",
 )
@@ -40,8 +39,8 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-# Whatever the ratio is, it can't tell us what the multiplications had to do with it, because the two
-# ways differ in more than those. So let's see what the algorithm does, and then time its parts.
+# This ratio can't tell us what the multiplications had to do with it, because the two ways differ in
+# more than those. So let's see what the algorithm does, and then time its parts.
 #
 # Six products instead of twelve
 # ------------------------------
@@ -54,6 +53,9 @@ for name in ("OF_IMAGE", "OF_KERNEL", "OF_PRODUCT"):
     print(f"{name}:\n{getattr(convolution, name).round(3)}")
 
 # %%
+# They stem from multiplying polynomials by way of their values at a few points: 0, 1, -1, 2 and -2,
+# whose powers are the first columns of the last matrix, and infinity, which has the last column.
+#
 # The first matrix turns the six pixels into six other numbers, and the second turns the three
 # weights into six. Multiply these pair by pair, and the third matrix turns the six products into
 # the four outputs:
@@ -68,8 +70,10 @@ print(f"from {len(products)} products: ", outputs.round(9))
 # %%
 # For four outputs this is a bad bargain: applying the matrices takes dozens of additions, and
 # multiplications by their constants, too. In a layer it can pay, because pixels are transformed once
-# for all features of the output, and weights once for all images. `Lavin and Gray
-# <https://arxiv.org/abs/1509.09308>`__ brought the algorithm to neural networks.
+# for all features of the output, weights once for all images, and products only after they have been
+# summed over the channels. `Lavin and Gray <https://arxiv.org/abs/1509.09308>`__ brought the
+# algorithm to neural networks, along rows and columns at once. That leaves a quarter of the
+# multiplications, but takes more additions. Our training uses it along one axis.
 #
 # From numbers to a layer
 # -----------------------
@@ -152,6 +156,7 @@ for name, (number, rows, terms) in shapes.items():
     print(f"convolution: {whole_ms[name]:.2f} ms")
 
 # %%
+batch = forward[0].parameters["batch"]
 of_products, of_whole = (
     f"{ms['by_winograd'] / ms['by_patches']:.0%}"
     for ms in (product_ms, whole_ms)
@@ -159,7 +164,7 @@ of_products, of_whole = (
 
 # %%
 # With Winograd's algorithm, the products took :measured:`of_products` of their time with patches.
-# Half the multiplications take half the time only if they run at the same rate, and a processor's
+# Halving the multiplications halves this time only if they run at the same rate, and a processor's
 # rate can depend on the shapes of the matrices. Here, the matrices are smaller, and each sum has a
 # third as many terms.
 #
@@ -168,26 +173,25 @@ of_products, of_whole = (
 # patches, so there is less to fill. But the rows have to be transformed before the products, and the
 # results after them.
 #
-# The plot above contains two more differences. It shows the forward pass of a training, which has to
-# keep numbers for the backward pass, and for patches that is the whole matrix of patches. And there,
-# Winograd's algorithm gets eight images at a time, while patches get the whole batch. :doc:`The page about
-# training </tutorials/applications/training_speed>` makes these changes one by one.
+# The plot above timed the layer as a training runs it, with :measured:`batch` images, an activation,
+# and what the backward pass will need. There, the two ways differ in two more respects. Patches keep
+# their whole matrix for the backward pass, and Winograd's algorithm keeps the images instead. It also
+# gets eight images at a time, which :doc:`the page about training
+# </tutorials/applications/training_speed>` measures as a change by itself.
 #
 # Takeaway
 # --------
 forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
 
 # %%
-# Half the multiplications take half the time only if they run at the same rate, and only where there
-# is nothing else to do. But a product's rate can depend on its shape, and the rows have to be
-# transformed. In a first look, within one process and for eight images, its products took
-# :measured:`of_products` of the time of those with patches, and the whole convolution
-# :measured:`of_whole`. As part of a training, where the algorithm also gets fewer images at a time and
-# keeps less for the backward pass, the layer's forward pass was
+# Halving the multiplications halves the time only at the same rate, and only for the products. For
+# eight images, in one process, the products of Winograd's algorithm took :measured:`of_products` of
+# the time of those with patches, and the whole convolution :measured:`of_whole`. The layer's forward
+# pass in training, for :measured:`batch` images, was
 # :measured:`forward_to_patches than with patches`.
 #
 # The largest error of Winograd's algorithm was :measured:`more_error` times that of patches. When an
-# algorithm promises fewer operations, measure how fast the remaining ones run, what the work around them
-# takes, and how accurate the result is.
+# algorithm promises fewer operations, measure how fast the remaining ones run, how long the work
+# around them takes, and how accurate the result is.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.
