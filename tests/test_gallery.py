@@ -45,7 +45,7 @@ LONGER = {
     "messages": 14,
     "mnist": 15,
     "precision": 13,
-    "profiling": 18,
+    "profiling": 17,
     "releases": 17,
     "scaling_out": 21,
     "second_process": 20,

@@ -4,8 +4,8 @@ Where does the time go?
 
 You know that a step is slow, but not which part of it. A profile lists what ran and for how long,
 but under names that you have never seen, because the compiler has merged your operations. This page
-profiles a small step and leads each operation back to the code that it came from. Does the time go
-where you would expect?
+profiles a small step and traces each operation back to its code. Does the time go where you would
+expect?
 """
 
 # %%
@@ -22,9 +22,7 @@ Source(placement.safe_distances, placement.stress, placement.step)
 
 # %%
 # The names in :func:`jax.named_scope` don't change what is computed, but will help us to read the
-# profile. As the limit, we take the median of all ten thousand errors. Everything runs on the CPU. To
-# profile a GPU, put the arrays there instead, and know that operations which XLA submits together,
-# as a *command buffer*, `may be missing <https://github.com/openxla/xprof/issues/3070>`__.
+# profile. As the limit, we take the median of all ten thousand errors. Everything runs on the CPU:
 from functools import partial
 
 import jax
@@ -45,8 +43,10 @@ print("stress at the start:", value)
 # ------------------------
 # Inside :func:`jax.profiler.trace`, JAX records what each thread does, and then writes a file.
 # `XProf and Perfetto <https://docs.jax.dev/en/latest/201/profiling.html>`__ show a profile as a
-# timeline, in which you can zoom and click. Python can read the file, too. Many of its events are
-# about JAX itself. Those of compiled operations have the name of the operation as ``hlo_op``:
+# timeline, in which you can zoom and click. Python can read the file, too. Among its many events,
+# those of compiled operations have the name of the operation as ``hlo_op``. On a GPU, they may `lack
+# that name <https://github.com/openxla/xprof/issues/3070>`__, unless you set
+# ``XLA_FLAGS=--xla_gpu_enable_command_buffer=``.
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -62,20 +62,19 @@ def operations(folder):
 
 
 # %%
-# Whatever else runs on the machine may hold up a step. So we record ten steps, and keep the
-# quickest. The step runs once before the recording, so that the profile doesn't include its
-# compilation, and we wait for each result, so that the recording doesn't end before the work:
+# The step runs once before the recording, so that the profile doesn't include its compilation, and
+# we wait for the result, so that the recording doesn't end before the work. Whatever else runs on
+# the machine may hold up a step, so we record ten, and keep the quickest:
 def profile(step):
     """Return the operations of the quickest of ten steps."""
     jax.block_until_ready(step(start, table))
-    with TemporaryDirectory() as folder:
-        with jax.profiler.trace(folder):
-            for _ in range(10):
+    recordings = []
+    for _ in range(10):
+        with TemporaryDirectory() as folder:
+            with jax.profiler.trace(folder):
                 jax.block_until_ready(step(start, table))
-        recorded = sorted(operations(folder))
-    size = len(recorded) // 10
-    steps = [recorded[n * size :][:size] for n in range(10)]
-    return min(steps, key=lambda ran: sum(ns for _, ns, _ in ran))
+            recordings.append(sorted(operations(folder)))
+    return min(recordings, key=lambda ran: sum(ns for _, ns, _ in ran))
 
 
 # %%
@@ -113,9 +112,9 @@ for _, _, name in recorded:
 
 # %%
 # Read a line from left to right: the compiled function, then ``jvp``, which marks the forward pass
-# of the gradient, then our scope, the functions of JAX that were called in it, and the operation. A
-# fusion bears the name of one of its operations. By these names, we can sort what ran into the
-# parts of the step. What has no such name counts as *other*:
+# of the gradient, then our scope, the functions of JAX that were called in it, and the operation.
+# The backward pass is marked by ``transpose(jvp(…))``. Now we can sort what ran into the parts of
+# the step. An operation that the compiler left without a scope counts as *other*:
 PARTS = ("distances", "limit", "loss", "update", "other")
 
 
@@ -129,8 +128,8 @@ def by_part(step):
 
 
 # %%
-# Now you can check your guess. For comparison, we also profile a step whose limit is the mean of
-# the errors instead of their median:
+# Now you can check your guess, in the upper row of the plot. The lower row is a step whose limit is
+# the mean of the errors instead of their median:
 by_mean = jax.jit(placement.step)
 profiles = {
     "limit by\nmedian": list(by_part(step)),
@@ -139,27 +138,28 @@ profiles = {
 
 
 # %%
-def milliseconds(spans):
+def microseconds(spans):
     """Add up the operations of each part."""
     took = dict.fromkeys(PARTS, 0.0)
     for part, _, ns in spans:
-        took[part] += ns / 1e6
+        took[part] += ns / 1e3
     return took
 
 
-took_ms, took_by_mean_ms = map(milliseconds, profiles.values())
+took_us, took_by_mean_us = map(microseconds, profiles.values())
+slowest = max(took_us, key=took_us.get)
+share = f"{took_us[slowest] / sum(took_us.values()):.0%}"
 
 # %%
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
 
-slowest = max(took_ms, key=took_ms.get)
-share = f"{took_ms[slowest] / sum(took_ms.values()):.0%}"
+colours = figures.COLOURS[:4] + figures.COLOURS[-1:]
 figure, axes = plt.subplots(figsize=(6, 3.1))
 for lane, spans in enumerate(profiles.values()):
     begin = min(at for _, at, _ in spans)
-    for part, colour in zip(PARTS, figures.COLOURS):
+    for part, colour in zip(PARTS, colours):
         mine = [(at, ns) for name, at, ns in spans if name == part]
         bars = [((at - begin) / 1e6, ns / 1e6) for at, ns in mine]
         label = None if lane else part
@@ -172,22 +172,23 @@ axes.invert_yaxis()
 _ = figure.legend(loc="outside lower center", ncols=3)
 
 # %%
-median_took = f"{took_ms['limit']:.3f} ms"
-mean_took = f"{took_by_mean_ms['limit']:.3f} ms"
+median_took = f"{took_us['limit']:,.1f} µs"
+mean_took = f"{took_by_mean_us['limit']:,.1f} µs"
 
 # %%
-# Each bar is an operation, in the colour of its part. With the median, the part called
-# :measured:`slowest` took :measured:`share` of the time of all operations. The limit took
-# :measured:`median_took` by median, and :measured:`mean_took` by mean.
+# Each bar is an operation, in the colour of its part. With the median, the :measured:`slowest` part
+# took :measured:`share` of the total operation time. The limit took :measured:`median_took` by
+# median, and :measured:`mean_took` by mean. Trust large shares only: a fusion may hold operations
+# of several parts, but bears the scope of one, which then gets all its time.
 #
 # How can a single number be so much work? To find the middle of an array,
 # :func:`jax.numpy.median` sorts it: that is the ``sort`` among the operations of ``limit``. A mean
 # only needs a sum.
 #
-# The clock has the last word
-# ---------------------------
+# A timer has the last word
+# -------------------------
 # The profiler does some work of its own, and a step is more than its operations. So before you act
-# on a profile, ask the clock how long the step takes without the profiler:
+# on a profile, time the step without the profiler:
 import timeit
 
 import numpy as np
@@ -217,7 +218,6 @@ calls = {
     "the first call": lambda: multiply(x, 2.0),
     "another factor": lambda: multiply(x, 3.0),
     "another length": lambda: multiply(longer, 2.0),
-    "NumPy's factor": lambda: multiply(x, np.float32(2)),
     "a new lambda": lambda: jax.jit(lambda x: 2 * x)(x),
 }
 
@@ -228,14 +228,10 @@ import logging
 
 
 def show(record):
-    _, *reasons = record.getMessage().splitlines()
-    print(name)
-    for line in reasons:
-        if "defined at" not in line:
-            print("  ", line.partition("https")[0])
+    _, *lines = record.getMessage().splitlines()
+    print(name, *(x for x in lines if "defined at" not in x), sep="\n")
 
 
-# %%
 logger, handler = logging.getLogger("jax"), logging.Handler()
 handler.emit = show
 logger.addHandler(handler)
@@ -246,25 +242,21 @@ logger.removeHandler(handler)
 
 # %%
 # Another factor isn't in the list, because the compiled program takes any number of the same type.
-# Another length makes another type, which needs another program. NumPy's factor has the same dtype
-# as Python's, but the type of a Python number is `weak
-# <https://docs.jax.dev/en/latest/type_promotion.html#weak-types>`__: it gives way to the type of an
-# array, while that of NumPy's number doesn't. Finally, a ``lambda`` that is written inside a call is
-# a new function each time, so JAX has to trace it each time.
-#
-# :doc:`Mistake 5 of timing </tutorials/performance/timing>` measures what a new ``lambda`` costs,
-# and :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has
-# remedies for changing shapes.
+# The length is part of an array's type, so another length needs another program:
+# :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has remedies. A
+# ``lambda`` that is written inside a call is a new function each time, so JAX has to trace it each
+# time, and :doc:`mistake 5 of timing </tutorials/performance/timing>` measures what that costs.
 #
 # Takeaway
 # --------
 # To find what is slow, record a profile, and name the parts of your code with
 # :func:`jax.named_scope`, because these names survive compilation. In the step that we profiled,
-# the part called :measured:`slowest` took :measured:`share` of the time of all operations. A
-# profile is a single look, so let the clock confirm what it promises.
+# the :measured:`slowest` part took :measured:`share` of the total operation time. A profile is one
+# recording, made under a profiler, so confirm it with a timer.
 #
-# If a function is slow in every call, but its operations aren't, JAX may be compiling it each time.
-# Then ``jax.explain_cache_misses`` says why.
+# If a function is slow in every call, but its operations aren't, JAX may be tracing and compiling it
+# each time. ``jax.explain_cache_misses`` says why it traces, and ``jax.log_compiles`` logs each
+# compilation, also one without tracing.
 #
 # Next: :doc:`where does a NaN come from </tutorials/performance/faults>`? The same step, with a
 # fault in its gradient.
