@@ -2,112 +2,95 @@
 What happens to a loop under vmap?
 ==================================
 
-:func:`jax.vmap` turns a function of one example into a function of a batch. But what if the
-examples disagree? One of them takes the left branch and another the right, or one needs ten rounds
-of a loop and another ten thousand. A program for the whole batch can only do one thing at a time.
-This page shows what it does instead, what that costs, and when ``lax.map`` is the better choice.
+:func:`jax.vmap` turns a function of one example into a function of a batch. But what if one example
+needs ten rounds of a loop, and another ten thousand? The results are right all the same, but every
+example waits for the slowest, so taking one example after another may be faster. This page shows
+why they wait, how much of the work is wasted, and what the alternatives cost.
 """
 
 # %%
-# A loop of fixed length takes the batch along
-# --------------------------------------------
-# Here are the pendulum of :doc:`the previous page </tutorials/transformations/loops>`, and a scan
-# that lets it swing for ten steps:
-from jaxcap.kernels import pendulum
-from jaxcap.report.source import Source
-
-Source(pendulum.step, pendulum.in_scan)
-
-# %%
-# If you map such a scan over a hundred pendulums, is the result a hundred scans, a scan of a
-# hundred times as many steps, or something else? Tracing tells, and needs no measurement. ``vmap``
-# has a rule for each kind of operation, or *primitive*. Here is what its rule for ``scan`` makes:
-from functools import partial
-
+# Where examples may disagree, both branches run
+# ----------------------------------------------
+# A loop decides in each round whether to go on. Begin with a single decision: :func:`jax.lax.cond`
+# runs one of two functions, and its first argument decides which. Here it returns a number as it is,
+# except for the rare negative one. The branch for these says when it runs:
 import jax
 import jax.numpy as jnp
 
 
-def operations(function, *args):
-    """Return the operations that a function is traced to."""
-    return jax.make_jaxpr(function)(*args).eqns
+def rare(x):
+    jax.debug.print("the rare branch runs for {}", x)
+    return jnp.exp(x)
 
 
-hundred = jnp.linspace(0.5, 1.5, 100), jnp.zeros(100)
-swing = partial(pendulum.in_scan, steps=10)
-for operation in operations(jax.vmap(swing), hundred):
-    print(operation.primitive, operation.params["length"], "steps")
-    print(*(result.aval for result in operation.outvars))
+def usual(x):
+    return x
+
+
+def choose(negative, x):
+    return jax.lax.cond(negative, rare, usual, x)
+
 
 # %%
-# It is still a single scan of ten steps, whose state is now the angles and speeds of all pendulums.
-# Since all of them take the same number of steps, nobody has to wait. Disagreement begins where a
-# *value* decides what to do.
+# None of these three numbers is negative, so one by one, they shouldn't print anything. Will they
+# as a batch?
+numbers = jnp.array([1.0, 2.0, 3.0])
+print("one by one:")
+for x in numbers:
+    choose(x < 0, x)
+print("as a batch:")
+result = jax.vmap(choose)(numbers < 0, numbers)
+jax.effects_barrier()  # waits for the prints
+print("result:", result)
+
+# %%
+# The rare branch ran for all three numbers, and its results were thrown away. ``vmap`` doesn't look
+# at values, so it has to allow for conditions that differ from example to example. It replaces the
+# ``cond`` by a `selection <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__: the
+# program computes both branches for the whole batch, then picks a result for each example. However
+# rarely an expensive branch is needed, every example pays for it.
 #
-# With a mapped condition, both branches run
-# ------------------------------------------
-# :func:`jax.lax.cond` runs one of two functions, and its first argument decides which. What does
-# ``vmap`` make of it, if some examples need the first function and some the second?
-from textwrap import fill
-
-
-def branch(x):
-    return jax.lax.cond(x > 0, jnp.sin, jnp.exp, x)
-
-
-def names(function, *args):
-    return [o.primitive.name for o in operations(function, *args)]
-
-
-print("one:  ", *names(branch, 1.0))
-batch = " ".join(names(jax.vmap(branch), jnp.ones(100)))
-print(fill("batch: " + batch, 70))
-
+# If one condition serves the whole batch, there is nothing to pick. The ``cond`` remains, and the
+# rare branch stays silent:
+print("result:", jax.vmap(choose, in_axes=(None, 0))(False, numbers))
 
 # %%
-# The ``cond`` is gone. Its condition is mapped, so it might differ from example to example, and
-# ``vmap`` never looks at values, which happen to agree here. Instead, a batch `computes both
-# branches <https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html>`__ for all examples, and
-# the last ``select_n`` picks a result for each. However rarely an expensive branch is chosen, every
-# example pays for it. Before each branch, a ``stop_gradient`` and a ``select_n`` see to it that a
-# branch which an example didn't choose adds nothing to the gradient of this example, because what
-# comes back from that branch might be NaN.
-#
-# If the condition isn't mapped, all examples agree, and the choice remains a choice:
-def branch_for_all(positive, x):
-    return jax.lax.cond(positive, jnp.sin, jnp.exp, x)
+# A mapped loop runs until its last example is done
+# -------------------------------------------------
+# A :func:`jax.lax.while_loop` has a condition, too. Here, a pendulum of
+# :doc:`the previous page </tutorials/transformations/loops>` is let go, and the loop counts the
+# steps that it takes to reach the bottom:
+from jaxcap.kernels import pendulum
+from jaxcap.report.source import Source
 
-
-agreed = jax.vmap(branch_for_all, in_axes=(None, 0))
-print(*names(agreed, True, jnp.ones(100)))
-
-# %%
-# A mapped loop waits for the last example
-# ----------------------------------------
-# A ``while_loop`` has a condition, too. Let a pendulum go, and count the steps that it takes to
-# reach the bottom:
 Source(pendulum.steps_to_bottom)
 
 # %%
-# Some pendulums arrive earlier than others. In the program of the mapped loop, an ``or`` over the
-# batch decides whether to go on. For each part of the state, a ``select`` keeps the values of the
-# pendulums that have arrived:
+# The higher a pendulum starts, the longer it takes. Can one loop count for three pendulums at once?
 mapped = jax.jit(jax.vmap(pendulum.steps_to_bottom))
-program = mapped.lower(jnp.ones(100)).as_text()
-for operation in ("or", "select"):
-    print(program.count(f"stablehlo.{operation} "), operation)
+three = jnp.array([0.5, 1.5, 3.0])
+print("one by one:", *(pendulum.steps_to_bottom(angle) for angle in three))
+print("as a batch:", *mapped(three))
 
 # %%
-# So the loop ends when the last pendulum has arrived, and until then every round computes a step of
-# all hundred. How much of that is wasted depends on how alike the examples are. Take two sets of a
-# hundred pendulums. In the first, all start at similar angles. In the second, the last one starts
-# almost upright, where it falls slowly at first:
+# The counts are the same, although each pendulum stops at another moment. The program shows how:
+program = mapped.lower(three).as_text()
+for operation in ("while", "or", "select"):
+    print(program.count(f"stablehlo.{operation}"), operation)
+
+# %%
+# There is one ``while`` for the batch. The ``or`` lets it go on as long as any pendulum is above
+# the bottom. Each round then computes a step of all three, and keeps it only for those that haven't
+# arrived: there is a ``select`` for the angle, one for the speed, and one for the count.
+#
+# How much of that work is useful depends on how alike the examples are. Take two sets of a hundred
+# pendulums. In the first, all start at similar angles. In the second, the last one starts almost
+# upright, where it falls slowly at first:
 import matplotlib.pyplot as plt
 import numpy as np
 
 from jaxcap.experiments import loops as experiments
 from jaxcap.experiments.loops import ALIKE, ONE_UPRIGHT
-from jaxcap.experiments.loops import MAP, MAP_OF_BATCHES, VMAP
 from jaxcap.report import figures
 
 needed = {
@@ -136,17 +119,23 @@ _ = figures.headline(figure, finding, "A mapped loop")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# A mapped loop computes the whole rectangle, as wide as the batch and as high as its longest loop.
-# With similar pendulums, :measured:`alike_useful` of it is useful, and with the upright one
-# :measured:`upright_useful`.
+# The device computes the whole rectangle, as wide as the batch and as high as its longest loop. Of
+# the first rectangle, :measured:`alike_useful` is useful, and of the second
+# :measured:`upright_useful`. A single pendulum makes that difference.
+#
+# A loop with a fixed number of steps, such as a :func:`~jax.lax.scan`, wastes nothing in this way,
+# since all examples end together.
 #
 # One after the other, nobody waits
 # ---------------------------------
-# :func:`jax.lax.map` takes one pendulum after another, so each needs only its own steps, and the
-# second set is hardly more work than the first. But a step of a hundred pendulums at once may cost
-# far less than a hundred steps of one. A ``batch_size`` of ten is a compromise: ten pendulums take
-# each step together, and only one of the ten batches waits for the upright pendulum. Here are the
-# three ways:
+# :func:`jax.lax.map` takes one pendulum after another, so each has a loop of its own, and takes its
+# own number of steps. In exchange, each step moves a single pendulum, although moving all of them
+# might hardly cost more. A ``batch_size`` of ten is a compromise: ten pendulums move together, and
+# only nine have to wait for the upright one.
+from functools import partial
+
+from jaxcap.experiments.loops import MAP, MAP_OF_BATCHES, VMAP
+
 one = pendulum.steps_to_bottom
 ways = {
     VMAP: jax.vmap(one),
@@ -155,7 +144,15 @@ ways = {
 }
 
 # %%
-# Which of them will be ahead in each set?
+# Before you measure, count again. Which share of its steps is useful in each way?
+for starts, steps in needed.items():
+    for way, together in ((VMAP, 100), (MAP, 1), (MAP_OF_BATCHES, 10)):
+        longest = steps.reshape(-1, together).max(axis=1)
+        share = steps.sum() / (together * longest.sum())
+        print(f"{starts:11}  {way:22}  {share:4.0%}")
+
+# %%
+# With the upright pendulum, ``vmap`` has the smallest share. Will its time be the longest?
 results = experiments.MAPPED.run(budget_s=0.05)
 results
 
@@ -171,62 +168,34 @@ mapping_pays = claim(
 mapping_pays
 
 # %%
-in_tens = needed[ALIKE].reshape(10, 10)
-tens_useful = f"{in_tens.sum() / (10 * in_tens.max(axis=1).sum()):.0%}"
 all_alike = results.speedup(VMAP, over=MAP, starts=ALIKE)
 one_upright = mapping_pays.estimate
 alike_in_batches = results.speedup(MAP_OF_BATCHES, over=VMAP, starts=ALIKE)
 in_batches = results.speedup(MAP_OF_BATCHES, over=MAP, starts=ONE_UPRIGHT)
 
 # %%
-# With a hundred similar loops, ``vmap`` was :measured:`all_alike than lax.map`, and batches of ten
-# were :measured:`alike_in_batches than vmap`. With one loop among them that takes far longer,
-# ``vmap`` was :measured:`one_upright than lax.map`, and batches of ten were
-# :measured:`in_batches than lax.map`.
+# With the upright pendulum, ``vmap`` was :measured:`one_upright than lax.map`, and batches of ten
+# were :measured:`in_batches than lax.map`. With a hundred similar pendulums, where every way does
+# mostly useful work, ``vmap`` was :measured:`all_alike than lax.map`, and batches of ten were
+# :measured:`alike_in_batches than vmap`.
 #
-# Three things decide which way is ahead. The first is the useful share of the work. It matters most
-# in the second set. In the first, :measured:`alike_useful` of the rectangle is useful, and
-# :measured:`tens_useful` of what batches of ten compute.
+# The useful share is one side of the balance. The other is how much cheaper a step of a whole batch
+# is than a separate step for each example, and that depends on the device. A GPU computes on many
+# examples at once, and a single pendulum leaves most of it idle. A CPU has less to lose by taking
+# them one by one.
 #
-# The second is how much cheaper one step of a whole batch is than a separate step for each example,
-# which depends on the device. A GPU works on many examples at once, and a single one leaves most of
-# it idle. On a CPU, XLA makes one kernel of the loop of one pendulum, and even of ten, whereas each
-# round of all hundred starts several.
-#
-# The third is where the program runs. A CPU :doc:`hands large computations over
-# </tutorials/transformations/asynchronous_dispatch>` to another thread, which takes time. The
-# border, in XLA's source, is a thousand floating-point operations, and the body of a loop counts
-# once, however often it runs:
-for name, way in ways.items():
-    program = jax.jit(way).lower(experiments.angles(ALIKE)).compile()
-    print(f"{name:22} {program.cost_analysis()['flops']:6,.0f} flops")
-
-# %%
-vmap_s, batches_s = (
-    results.only(way, starts=ALIKE).time.value
-    for way in (VMAP, MAP_OF_BATCHES)
-)
-difference = f"{1e6 * abs(vmap_s - batches_s):.2g} µs"
-
-# %%
-# Only ``vmap`` is over that border. In the first set, where little of the work is wasted, the times
-# of ``vmap`` and of batches of ten differ by :measured:`difference`. A hand-over by itself can cost
-# that much.
-#
-# If you can guess which examples will take long, sort them by that guess, and only then cut them
-# into batches. The examples of a batch are then done at about the same time.
+# If you can guess which examples will take long, sort them by that guess before you cut them into
+# batches, so that each batch has examples of about the same length.
 #
 # Takeaway
 # --------
-# Under ``vmap``, a loop of fixed length stays one loop. But where each example has a condition of
-# its own, all of them pay: both branches of a ``cond`` run for every example, even if all agree,
-# and a ``while_loop`` runs until the last one is done.
+# Under ``vmap``, examples with conditions of their own all pay for the most expensive one: both
+# branches of a ``cond`` run for every example, and a ``while_loop`` runs until the last one is done.
+# A loop of fixed length has no such cost.
 #
-# So ``lax.map`` is worth a try where examples differ widely, or where the device gains little from
-# taking them together. Measure it with and without a ``batch_size``. For a hundred similar loops,
-# ``vmap`` was :measured:`all_alike than lax.map` on this page's machine, and ``lax.map`` in batches
-# of ten was :measured:`alike_in_batches than vmap`. With one loop among them that takes far longer,
-# ``vmap`` was :measured:`one_upright than lax.map`.
+# Where the lengths of loops differ widely, try ``lax.map``, with and without a ``batch_size``. With
+# one slow pendulum among a hundred, ``vmap`` was :measured:`one_upright than lax.map` on this
+# page's machine. With a hundred similar ones, it was :measured:`all_alike than lax.map`.
 #
 # Try it yourself in :doc:`exercise 7 </exercises/7_loops>`. Next:
 # :doc:`which updates copy their array </tutorials/transformations/updates>`.
