@@ -4,7 +4,7 @@ How few bits are enough?
 
 JAX stores a number in :doc:`four bytes </tutorials/basics/jnp_and_numpy>`, unless you ask for
 something else. At two bytes each, twice as many fit into memory, and `some devices
-<https://docs.jax.dev/en/latest/201/precision.html>`__ compute with them faster. But if all numbers
+<https://docs.jax.dev/en/latest/201/precision.html>`__ can compute with them faster. But if all numbers
 of a network have two bytes, it may stop learning. This page finds out which numbers need four, and
 whether giving two to the others saves time.
 """
@@ -264,7 +264,7 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # :measured:`trained` with the weights in float32 and the gradients in bfloat16. float16 has more
 # digits but less range, so its gradients may vanish unless you scale the loss.
 #
-# Don't take it for granted that two bytes are faster than four. On this page's device, a product in
+# Two bytes may be faster than four, or not. On this page's device, a product in
 # bfloat16 was :measured:`product_16 than in float32`. With its result in float32, it was
 # :measured:`long_result than with a bfloat16 result`. A training step with its gradient in bfloat16
 # was :measured:`step_mixed than one in float32`. If such a result surprises you, count the

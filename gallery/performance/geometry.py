@@ -130,7 +130,7 @@ print("solve:", routines(jnp.linalg.solve, matrix, matrix))
 # longer they take, and the less the price of the call matters. With five rows, the compiled ``eig`` was
 # :measured:`eig_of_five than NumPy's`, and with fifty, it was :measured:`eig_of_fifty than NumPy's`.
 #
-# The notebook, however, ends with the remark that JAX is four times quicker for ``dot``, ``svd`` and
+# The notebook, however, ends with a remark that gives JAX a factor of four for ``dot``, ``svd`` and
 # ``eig`` of matrices. It doesn't say on which device or at which size. JAX may indeed have less to
 # do: it computes in 32 bits, whereas `NumPy's functions convert
 # <https://github.com/numpy/numpy/blob/main/numpy/linalg/_linalg.py>`__ such a matrix to 64 bits

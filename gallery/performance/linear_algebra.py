@@ -132,7 +132,8 @@ print(f"share    {least_s / product.time.value:.2f}")
 #
 # A *roofline* plot shows these shares for all tasks with floating-point arithmetic. The roof is the
 # highest rate that the two limits allow. Under its slope, memory sets the limit, and under its flat part,
-# arithmetic does. A task far below the roof is held up by something else. Each percentage is the share of the fastest library:
+# arithmetic does. A task far below the roof is held up by something else. Each percentage is the highest share that a
+# library reached:
 results_and_costs = [
     (result, experiments.least_cost(**result.parameters))
     for result in results

@@ -154,8 +154,8 @@ print(f"promised: at most about {0.05 * len(twins):.0f}")
 
 # %%
 # The rule of ten per cent would have given :measured:`off_by_tenth` false alarms, because it ignores
-# how much the times of a single release scatter. Its slowest process and its fastest typically differ
-# by a factor of :measured:`typical_scatter`.
+# how much the times of a single release scatter. The medians of its processes typically lie up to a
+# factor of :measured:`typical_scatter` apart.
 #
 # Among thousands of comparisons, some look certain
 # -------------------------------------------------
@@ -185,8 +185,7 @@ print(f"{np.sum(corrected <= 0.05):,} after a correction")
 # :doc:`This site's list of changes </releases/noise>` asks for more than a small p-value. A change has
 # to be at least ten per cent, and NumPy must not show it as well. Some programs run at two speeds
 # under a single release, so that bad luck may make one release look slow and the next fast. Wherever
-# the processes of a release are far apart, every process of one release therefore has to be faster
-# than every process of the other.
+# the processes of a release are far apart, the ranges of the two releases therefore must not overlap.
 #
 # Even so, a little luck helps a change onto such a list, so that listed changes tend to look larger than
 # they are. Statisticians call this the winner's curse. The cure is to measure what you have picked once

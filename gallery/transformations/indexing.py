@@ -33,9 +33,9 @@ for name, way in ways.items():
 
 # %%
 # JAX traces both sums to the same operation, a ``scatter-add``, and group 0 gets both of its values.
-# NumPy's ``+=`` loses one of them, because it `reads at all indices, adds, and only then writes
+# NumPy's ``+=`` drops one of them, because it `reads at all indices, adds, and only then writes
 # <https://numpy.org/doc/stable/user/basics.indexing.html#assigning-values-to-indexed-arrays>`__. At
-# a repeated index, the last write wins. To add for each index, as JAX does, NumPy has
+# a repeated index, only the last write remains. To add for each index, as JAX does, NumPy has
 # :meth:`np.add.at <numpy.ufunc.at>`:
 once, each = np.zeros(3), np.zeros(3)
 once[groups] += values
@@ -157,8 +157,8 @@ add_time, argsort_time = in_jax[experiments.ADD], in_jax[experiments.ARGSORT]
 # sorting: JAX compiles `XLA's sort <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while
 # NumPy brings `a library <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector
 # instructions of x86 processors. In 2022, a user of JAX `reported
-# <https://github.com/jax-ml/jax/issues/10434>`__ that NumPy was several times faster at an
-# ``argsort`` on a CPU. Does NumPy still sort faster?
+# <https://github.com/jax-ml/jax/issues/10434>`__ that an ``argsort`` on a CPU took several times as
+# long as NumPy's. Does NumPy still sort faster?
 numpy_sorts_faster = claim(
     "NumPy sorts a hundred thousand numbers faster than JAX",
     many,
