@@ -3,52 +3,66 @@ Which arguments must be static?
 ===============================
 
 Some arguments are numbers to compute with. Others decide *what* is computed: how often a loop runs,
-which branch is taken, how large an array is. If Python code depends on such an argument, Python has
-to know it while JAX traces the function. This page shows the errors that you get, and two ways out.
-You can make the argument *static*: then Python knows its value, but JAX compiles again for each new
-one. Or you can leave the argument *traced*, and move the loop or the branch into the compiled
-program. That works for numbers, unless they fix a shape, such as a length or an axis.
+which branch is taken, how large an array is. If Python code needs the value of such an argument,
+``jit`` raises an error. You can make the argument *static*, but then JAX compiles again for each new
+value. This page shows what that costs, which arguments can do without it, and what to do when the
+lengths of arrays keep changing.
 """
 
-
 # %%
-# A loop needs a number, and tracing has none
-# -------------------------------------------
-# This function counts to ``num_loops``, and then returns ``x``. Python runs it without complaint:
+# While JAX traces, an argument has no value
+# ------------------------------------------
+# Here are three functions. The first counts to ``num_loops``, the second makes an array with that
+# many columns, and the third has a branch:
+import jax
+import jax.numpy as jnp
+
+
 def empty_loop(x, num_loops):
     for _ in range(num_loops):
         pass
     return x
 
 
-empty_loop(14, 1_000_000)
+def fives(columns):
+    return jnp.full((2, columns), 5)
+
+
+def leaky(x):
+    if x > 0:
+        return x
+    return 0.01 * x
+
 
 # %%
-# Compiled, it fails:
-from textwrap import fill
+# Python runs all of them:
+calls = {empty_loop: (14, 1_000_000), fives: (3,), leaky: (-2.0,)}
+for function, args in calls.items():
+    print(f"{function.__name__}:", function(*args))
 
-import jax
-import jax.numpy as jnp
+# %%
+# Will they still work when they are compiled?
+from textwrap import fill
 
 
 def say(error):
     """Print the first sentence of an error message."""
-    first_line = str(error).splitlines()[0]
-    print(fill(first_line.split(". ")[0], 70))
+    print(fill(str(error).splitlines()[0].split(". ")[0], 70))
 
 
-try:
-    jax.jit(empty_loop)(14, 1_000_000)
-except jax.errors.TracerIntegerConversionError as error:
-    say(error)
+for function, args in calls.items():
+    try:
+        jax.jit(function)(*args)
+    except TypeError as error:
+        print(f"{function.__name__}: ", end="")
+        say(error)
 
 
 # %%
-# To compile a function, :func:`jax.jit` runs it once with stand-ins for its arguments and records
-# what happens to them. This is `tracing <https://docs.jax.dev/en/latest/tracing.html>`__, and the
-# stand-ins are called tracers. A tracer has a shape and a type but no value, so that the recorded
-# program is good for every value. Print one to see it (the ``~`` marks a *weak* type, that of a
-# Python number):
+# None of them works. To compile a function, :func:`jax.jit` runs it with stand-ins for its arguments
+# and records what happens to them. This is `tracing
+# <https://docs.jax.dev/en/latest/tracing.html>`__, and the stand-ins are called *tracers*. Print one
+# to see what it knows:
 @jax.jit
 def look(n):
     print(n, n.shape, n.dtype)
@@ -57,37 +71,21 @@ def look(n):
 look(1_000_000)
 
 # %%
-# Now the error makes sense: ``range`` asks for a number, and the tracer has none to give. Shapes
-# cause the same problem, since a program is compiled for arrays of fixed shapes:
-try:
-    jax.jit(lambda n: jnp.full((2, n), 5))(5)
-except TypeError as error:
-    say(error)
-    print(str(error).splitlines()[1])
-
-# %%
+# A tracer has a shape and a type (the ``~`` marks that of a Python number), but no value, so that the
+# recorded program is good for every value. Now the errors make sense: ``range``, the shape and
+# ``if`` each ask for a value, and the tracer has none to give.
+#
 # A static argument keeps its value
 # ---------------------------------
-# The message about shapes hints at a remedy: make the argument *static*. JAX doesn't
-# replace a static argument with a tracer, so the function sees its value while it is traced. You
-# name the argument by its position or, more safely, by its name:
-jax.jit(empty_loop, static_argnums=1)(14, 1_000_000)
-
-
-# %%
-def fives(columns):
-    return jnp.full((2, columns), 5)
-
-
-jax.jit(fives, static_argnames="columns")(columns=5)
+# JAX doesn't replace a *static* argument with a tracer. You name it by its position or, more safely,
+# by its name:
+print(jax.jit(empty_loop, static_argnums=1)(14, 1_000_000))
+print(jax.jit(fives, static_argnames="columns")(columns=3))
 
 # %%
-# The price: every new value compiles
-# -----------------------------------
-# A program that was traced with one static value is good for that value only, so JAX keeps one for
-# each combination of static values, shapes and dtypes. How can you tell when it compiles again?
-# Your Python code runs while JAX traces it, and never when the compiled program runs. So a function
-# that counts its own runs counts traces, and here each trace is followed by a compilation:
+# The price is that a program that was traced with one value is good for that value only. To see when
+# JAX traces anew, count how often Python runs the function. Here, each trace is followed by a
+# compilation:
 from functools import wraps
 
 
@@ -104,7 +102,7 @@ def counting(function):
 
 
 # %%
-# Which of these four calls compile? A call that compiles should also take much longer:
+# Which of these four calls compile? A call that does should also take much longer:
 import time
 
 counted_loop = counting(empty_loop)
@@ -117,20 +115,21 @@ for num_loops in (1_000_000, 1_000_000, 999_999, 1_000_000):
     print("compilations so far:", counted_loop.traces)
 
 # %%
-# The second call found the program of the first. The third asked for one iteration fewer, which as
-# far as JAX knows is a different program. The fourth went back to the first value, and JAX still
-# had its program, because it keeps one for each value.
+# The second call found the program of the first. The third asked for one iteration fewer, which to
+# JAX is another program. The fourth went back to the first value, whose program JAX still had. (The
+# loop is in neither program. Python counted to a million while JAX traced, and counting left nothing
+# to record.)
 #
-# The loop isn't in any of these programs. Python counted to a million while JAX traced, which took
-# part of the time that the clock shows. Counting left nothing to record, so the program just
-# returns its argument.
+# Instead of declaring an argument static, you can fill it in beforehand, with
+# :func:`functools.partial` or in a function inside another. Compile the result once and keep it,
+# because to JAX :doc:`a new function is a new program </tutorials/performance/timing>`. And don't
+# fill in large arrays: they `become constants
+# <https://docs.jax.dev/en/latest/internals/constants.html>`__ of the program.
 #
-# Static arguments must be hashable
-# ---------------------------------
-# JAX can trace numbers, arrays, and nests of them. Anything else, such as a string, or an object of
-# a class that isn't registered as a pytree, can't be traced: make it static, or fill it in
-# beforehand. Because JAX looks up the program for a static value in a dictionary, the value needs a
-# hash, and a list has none:
+# Static values must be hashable, and equal if they mean the same
+# ---------------------------------------------------------------
+# JAX looks up the program for a static value as in a dictionary, so the value needs a hash. A list
+# has none:
 total = jax.jit(jnp.sum, static_argnames="axis")
 matrix = jnp.ones((2, 3))
 try:
@@ -143,9 +142,8 @@ except ValueError as error:
 total(matrix, axis=(0, 1))
 
 # %%
-# If you have several settings, keep them in a frozen dataclass, which is hashable if its fields
-# are, and equal to any other of its class with the same values. Beware of plain classes: they are
-# hashable, too, but each object equals only itself:
+# Several settings fit into an object of their own. These two classes both have a hash, but they
+# differ in when their objects are equal:
 from dataclasses import dataclass
 
 
@@ -164,7 +162,8 @@ class Plain:
 
 
 # %%
-# Call the same function five times with each, and each time with a new object of the same values:
+# Call a function five times with each, and each time with a new object of the same values. How often
+# does it compile?
 def sum_along(x, settings):
     return x.sum(settings.axis)
 
@@ -176,68 +175,16 @@ for kind in (Frozen, Plain):
         fast_sums(matrix, settings=kind((0, 1)))
     print(f"{kind.__name__:6} compilations in 5 calls: {sums.traces}")
 
+
 # %%
-# The plain class is worse than an error, because everything works while every call compiles.
+# To JAX, each object of the plain class is a new value. That is worse than an error, because
+# everything works while every call compiles. So keep settings in a frozen dataclass.
 #
-# A closure fixes a value, too
-# ----------------------------
-# Instead of declaring an argument static, you can fill it in before ``jit`` sees the function, with
-# :func:`functools.partial` or with a function inside another. Python then keeps the value, and
-# ``jit`` never hears of an argument. How often does this compile?
-from functools import partial
-
-counted_fives = counting(fives)
-for _ in range(3):
-    jax.jit(partial(counted_fives, columns=5))()
-    print("compilations so far:", counted_fives.traces)
-
-# %%
-# Each ``partial`` is a new function to JAX, even if it holds the same value. So make and compile
-# each one once, and keep the result for later calls. (With a static argument, ``jit`` keeps the
-# compiled programs for you.)
-#
-# What if the value is an array? An array that a function uses without taking it as an argument
-# becomes a constant in the compiled program. Compare the lengths of the two programs that JAX hands
-# to the compiler:
-million = jnp.linspace(0.0, 1.0, 1_000_000)
-
-
-def times_outside(factor):
-    return factor * million
-
-
-as_constant = jax.jit(times_outside).lower(2.0)
-as_argument = jax.jit(jnp.multiply).lower(2.0, million)
-for name, program in (("constant", as_constant), ("argument", as_argument)):
-    print(f"{name}: {len(program.as_text()):9,} characters")
-
-
-# %%
-# All of the million numbers are in the first program, where they take memory and the compiler has
-# to read them. And if ``million`` later becomes the name of another array, the program keeps the
-# old one. So close over settings and small tables, and pass large arrays as arguments.
-#
-# A branch can stay in the program
-# --------------------------------
-# Now for arguments that needn't be static. Which branch should ``if`` take, when the number isn't
-# known yet?
-def leaky(x):
-    if x > 0:
-        return x
-    return 0.01 * x
-
-
-try:
-    jax.jit(leaky)(-2.0)
-except jax.errors.TracerBoolConversionError as error:
-    say(error)
-
-
-# %%
-# You could make ``x`` static, and compile for each number. Put the choice into the program instead.
-# :func:`jax.numpy.where` computes both sides and picks one, number by number.
-# :func:`jax.lax.cond` picks one of two functions and runs only that one (unless ``vmap`` maps the
-# condition), which is worth its longer form when the branches are expensive:
+# Branches and loops can do without static values
+# -----------------------------------------------
+# A branch needs no static argument if the program itself makes the choice.
+# :func:`jax.numpy.where` computes both sides and picks one for each number, while
+# :func:`jax.lax.cond` runs one of two functions, which pays if they are expensive:
 @jax.jit
 def leaky_where(x):
     return jnp.where(x > 0, x, 0.01 * x)
@@ -250,28 +197,11 @@ def leaky_cond(x):
 
 print(leaky_where(-2.0), leaky_cond(-2.0))
 
-# %%
-# Unroll a loop, or keep it a loop
-# --------------------------------
-# A loop that does something leaves its operations in the program, as many times as it ran. Take the
-# cosine of a thousand numbers, and the cosine of that, and so on:
-x = jnp.linspace(0.0, 1.0, 1000)
-
-
-def cosines_unrolled(x, steps):
-    for _ in range(steps):
-        x = jnp.cos(x)
-    return x
-
-
-jax.make_jaxpr(cosines_unrolled, static_argnums=1)(x, 4)
-
 
 # %%
-# Four steps became four lines; a million steps would be a million lines to trace and compile. The
-# alternative is to put the loop itself into the program. :func:`jax.lax.fori_loop` takes the
-# function that does one step, and if the number of steps is traced, the program compares it with a
-# counter:
+# A loop can move into the program, too. :func:`jax.lax.fori_loop` takes the function that does one
+# step, and compares a counter with the number of steps while the program runs. This one takes the
+# cosine of a number, and the cosine of that, and so on:
 def cosines(x, steps):
     return jax.lax.fori_loop(0, steps, lambda _, x: jnp.cos(x), x)
 
@@ -279,73 +209,20 @@ def cosines(x, steps):
 counted_cosines = counting(cosines)
 fast_cosines = jax.jit(counted_cosines)
 for steps in (1, 10, 100, 1000):
-    print(f"{steps:4} steps of 0.5: {fast_cosines(0.5, steps):.6f}")
+    print(f"{steps:4} steps from 0.5: {fast_cosines(0.5, steps):.6f}")
 print("compilations:", counted_cosines.traces)
 
 # %%
-# One compilation serves all numbers of steps. The values converge to 0.739085, the only number that
-# is its own cosine. And does the unrolled loop compute the same? This is the largest difference
-# after a hundred steps:
-static_cosines = jax.jit(cosines_unrolled, static_argnames="steps")
-float(abs(static_cosines(x, 100) - fast_cosines(x, 100)).max())
-
-
-# %%
-# What does each kind of loop cost? An unrolled program grows with every step, so its first call
-# should take longer and longer, while that of ``fori_loop`` shouldn't. Here are both, measured in
-# several fresh processes:
-from jaxcap.experiments import static_arguments as experiments
-from jaxcap.report import figures
-
-measured = experiments.LOOPS.run(budget_s=0.03)
-results = measured.subset(r for r in measured if "of" not in r.parameters)
-_ = figures.scaling(
-    results,
-    x="steps",
-    value="first_call",
-    label="time of the first call\n(lower is better)",
-    title="What the first call takes",
-)
-
-# %%
-largest = max(result.parameters["steps"] for result in results)
-at_largest = results.select(steps=largest)
-first_unrolled = at_largest.only(experiments.UNROLLED).first_call
-first_rolled = at_largest.only(experiments.ROLLED).first_call
-
-one_step = results.only(experiments.UNROLLED, steps=1)
-ratio = one_step.first_call.value / one_step.time.value
-new_in_calls = int(float(f"{ratio:.1e}"))  # no more than two digits are known
-
-# %%
-# With :measured:`largest` steps, the first call took :measured:`first_unrolled` unrolled and
-# :measured:`first_rolled` with ``fori_loop``. Unrolling pays only if later calls are faster by
-# enough to make up for that, and if the number of steps rarely changes. Is that so here, with the
-# most steps?
-from jaxcap.report.claims import LARGEST, claim, speedup_of
-
-unrolling_pays = claim(
-    "later calls are faster unrolled than with fori_loop, for the most steps "
-    "measured",
-    results,
-    speedup_of(experiments.UNROLLED, over=experiments.ROLLED, steps=LARGEST),
-)
-later_unrolled = unrolling_pays.estimate
-pays_late = "pays only after many calls"
-unrolling_here = pays_late if unrolling_pays.holds else "doesn't pay here"
-unrolling_pays
-
-# %%
-# Unrolled, a later call was :measured:`later_unrolled than with fori_loop`, so unrolling
-# :measured:`unrolling_here`. :doc:`The page on loops </tutorials/transformations/loops>` looks into
-# such differences. It also shows a reason for a static number of steps: :func:`jax.grad` has to go
-# backwards through the loop, and refuses a ``fori_loop`` whose number of steps is traced.
+# One compilation serves all numbers of steps. There is a reason to make the number static after all:
+# if it is traced, ``fori_loop`` `becomes a while_loop
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__, through which
+# :func:`jax.grad` :doc:`can't go backwards </tutorials/transformations/loops>`.
 #
-# When shapes keep changing, pad to a few
-# ---------------------------------------
-# A loop can move into the program, but a shape can't: JAX compiles for each new shape, whether a
-# static number asked for it or an array brought it along. Suppose that measurements arrive in
-# arrays of many lengths, and that you want the mean of each:
+# When lengths keep changing, pad to a few
+# ----------------------------------------
+# A shape can't move into the program, because JAX compiles for each shape, even if no argument is
+# static. Suppose that measurements arrive in arrays of many lengths, and that you want the mean of
+# each:
 from jaxcap.kernels import loops
 
 arrays = loops.measurements(20)
@@ -356,15 +233,13 @@ print(len(arrays), "arrays,", mean.traces, "compilations")
 
 # %%
 # To get by with fewer programs, allow only a few lengths. Append zeros until the length is a power
-# of two, and pass the true length on as an ordinary, traced number, so that the mean can leave out
-# the zeros:
+# of two, and pass the true length as a traced number, so that the mean can leave out the zeros:
 from jaxcap.report.source import Source
 
 Source(loops.padded, loops.mean_of_first)
 
 # %%
-# At worst, the program computes with almost twice as many numbers as needed. In return, how many
-# programs does it take?
+# How many programs does the same stream take now?
 mean_padded = counting(loops.mean_of_first)
 fast_mean_padded = jax.jit(mean_padded)
 
@@ -380,12 +255,15 @@ print(f"largest difference: {off:.1g}")
 
 # %%
 compiled_exact, compiled_padded = mean.traces, mean_padded.traces
+ways = {"exact lengths": fast_mean, "padded": mean_after_padding}
 
 # %%
-# Here is the time that passes in this process, array by array, when nothing has been compiled yet:
+# The means are the same but for rounding. Here is the time that passes in this process, array by
+# array, when nothing has been compiled yet:
 import matplotlib.pyplot as plt
 
-ways = {"exact lengths": fast_mean, "padded": mean_after_padding}
+from jaxcap.report import figures
+
 figure, axes = plt.subplots()
 for name, way in ways.items():
     jax.clear_caches()
@@ -399,16 +277,17 @@ finding = f"{compiled_exact} compilations, or {compiled_padded} if padded"
 figures.headline(figure, finding, "A stream of arrays of many lengths")
 figures.label_ends(axes)
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_number = 1
 
 # %%
-# A line jumps where a new length is compiled. In fresh processes, the first pass through the stream
-# took :measured:`first_exact` with exact lengths, and :measured:`first_padded` padded. Once every
-# length has been seen, there is no compilation left to save, but each call still pads its array in
-# Python, and its program has more to do:
+# A line jumps where a new length is compiled. What happens once every length has been seen? There is
+# no compilation left to save, but each call still pads its array in Python, and its program has more
+# numbers to add:
+from jaxcap.experiments import static_arguments as experiments
+from jaxcap.report.claims import claim, speedup_of
+
+measured = experiments.LOOPS.run(budget_s=0.03)
 stream = measured.select(of=experiments.MEANS)
-first_exact = stream.only(experiments.EXACT).first_call
-first_padded = stream.only(experiments.PADDED).first_call
 padding_costs = claim(
     "padding slows down a stream whose lengths have all been seen",
     stream,
@@ -418,21 +297,26 @@ padding_costs = claim(
 padding_costs
 
 # %%
-# Padding saves compilations, and nothing else, so it is for data that keeps bringing new lengths.
+first_exact = stream.only(experiments.EXACT).first_call
+first_padded = stream.only(experiments.PADDED).first_call
+later_padded = padding_costs.estimate
+
+# %%
+# In fresh processes, the first pass through the stream took :measured:`first_exact` with exact
+# lengths, and :measured:`first_padded` padded. Later passes were
+# :measured:`later_padded than with exact lengths`. So padding is for data that keep bringing new
+# lengths.
 #
 # Takeaway
 # --------
-# Make an argument static, or fill it in beforehand, if it decides what the program is: a shape, an
-# axis, or a switch between two methods. Leave it traced if it is a number to compute with. Avoid
-# changing static values often, because every new value compiles: here, the first call of a program
-# with a single cosine took as long as :measured:`new_in_calls` later ones.
-#
 # Whether an argument must be static depends on what it decides:
 #
-# - A shape, an axis, or a method chosen by a string: make it static.
+# - A number to compute with: leave it traced.
+# - A shape, an axis, or a method chosen by a string: make it static, and change it rarely, because
+#   every new value compiles.
+# - A branch: choose with ``where`` or ``cond``.
 # - The number of steps: let ``fori_loop`` or ``while_loop`` take it, unless ``grad`` has to go
 #   through the loop.
-# - A branch: choose with ``where`` or ``cond``.
 # - The lengths of arrays, if they keep changing: pad them to a few. For twenty arrays, padding took
 #   :measured:`compiled_padded` compilations instead of :measured:`compiled_exact`.
 #
