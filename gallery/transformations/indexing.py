@@ -3,10 +3,10 @@ Is indexing slow?
 =================
 
 An index can be an array: ``x[places]`` reads many elements in one line, and
-``x.at[places].add(values)`` adds to many. On TPUs, TensorFlow's reads of this kind `were found to be
-slow <https://github.com/tensorflow/tensorflow/issues/80253>`__, and some programs multiply by a
-matrix of ones and zeros instead. Another way round is to sort first. This page measures whether
-either detour is faster than plain indexing in JAX, and how JAX compares with NumPy and PyTorch.
+``x.at[places].add(values)`` adds to many. A user of TensorFlow found reads of this kind `slow on TPUs
+<https://github.com/tensorflow/tensorflow/issues/80253>`__, along with a common substitute, a product
+with a matrix of ones and zeros. This page measures whether that product is any faster in JAX, and
+how indexing compares with sorting, and JAX with NumPy and PyTorch.
 """
 
 # %%
@@ -33,9 +33,9 @@ for name, way in ways.items():
 
 # %%
 # JAX traces both sums to the same operation, a ``scatter-add``, and group 0 gets both of its values.
-# NumPy's ``+=`` drops one of them, because it `reads at all indices, adds, and only then writes
+# NumPy's ``+=`` loses one of them, because it `reads at all indices, adds, and only then writes
 # <https://numpy.org/doc/stable/user/basics.indexing.html#assigning-values-to-indexed-arrays>`__. At
-# a repeated index, only the last write remains. To add for each index, as JAX does, NumPy has
+# a repeated index, the last write wins. To add for each index, as JAX does, NumPy has
 # :meth:`np.add.at <numpy.ufunc.at>`:
 once, each = np.zeros(3), np.zeros(3)
 once[groups] += values
@@ -46,9 +46,9 @@ print("np.add.at: ", each)
 # %%
 # A product works through all groups for each value
 # -------------------------------------------------
-# For the first detour, build a matrix with a row for each value: a one in the column of the value's
-# group, and zeros elsewhere. This is called a *one-hot* matrix. The values times this matrix are
-# the sums by group:
+# The substitute for indices is a matrix with a row for each value: a one in the column of the
+# value's group, and zeros elsewhere. This is called a *one-hot* matrix. The values times this matrix
+# are the sums by group:
 from jaxcap.kernels import updates
 from jaxcap.report.source import Source
 
@@ -56,9 +56,9 @@ Source(updates.sums_by_scatter, updates.sums_by_product)
 
 # %%
 # The product needs no look-ups, but it multiplies each value by a one or a zero for every group. So
-# its work grows with the number of groups, while the scatter always adds each value once. Are ten
-# groups few enough for the product to be faster? Each way sums ten thousand values, and NumPy's
-# ``np.add.at`` and ``np.bincount`` are drawn beside them:
+# its work grows with the number of groups, while the scatter always adds each value once. The fewer
+# the groups, then, the better for the product: will it win with ten? Here, each way sums ten thousand
+# values, as do NumPy's ``np.add.at`` and ``np.bincount``:
 from jaxcap.experiments import updates as experiments
 from jaxcap.report import figures
 
@@ -90,6 +90,9 @@ with_ten = sums.speedup(
     experiments.SCATTER, over=experiments.PRODUCT, groups=10
 )
 by_scatter = scatter_pays.estimate
+by_numpy = sums.speedup(
+    experiments.ADD_AT, over=experiments.SCATTER, groups=1000
+)
 by_gather = by_group.select(of=experiments.READ).speedup(
     experiments.INDEXING, over=experiments.PRODUCT, groups=1000
 )
@@ -97,32 +100,22 @@ by_gather = by_group.select(of=experiments.READ).speedup(
 
 # %%
 # With ten groups, adding at indices was :measured:`with_ten than the product`. With a thousand, it
-# was :measured:`by_scatter`.
+# was :measured:`by_scatter`, and NumPy's ``np.add.at`` was :measured:`by_numpy than JAX's scatter`.
 #
 # The same matrix can also replace a gather. Multiplied by a table, it picks one entry for each
 # value, but goes through all of the others as well. From a table of a thousand entries, reading at
 # indices was :measured:`by_gather than by a product`.
 #
-# Sorting first adds the price of a sort
-# --------------------------------------
-# The second detour puts the values of each group side by side, and tells JAX so:
-def sums_by_sorting(values, groups, count):
-    order = jnp.argsort(groups)
-    return jax.ops.segment_sum(
-        values[order], groups[order], count, indices_are_sorted=True
-    )
-
-
-sums_by_sorting(values, groups, 3)
-
-# %%
-# The scatter may now be quicker, but it goes through the values only once anyway. A sort has to look at
-# each of them several times, because a value's place depends on all the others.
+# An index needs one element, and a sort needs them all
+# -----------------------------------------------------
+# To read or write at an index, a program goes to one place. In a sort, the place of an element
+# depends on all the others, and in a running sum, each result depends on all elements before it. How
+# much longer than a gather do you expect a sort to take in JAX?
 #
-# To find out, we time such functions with a hundred thousand random ``float32`` numbers in JAX and
-# NumPy, and in PyTorch if that is installed. The indices are in random order, and *set* is allowed
-# to overwrite its array. PyTorch's ``sort`` returns the indices as well, and ``argsort`` keeps
-# equal numbers in their order in all three libraries:
+# The table has six functions of a hundred thousand random ``float32`` numbers, in JAX and NumPy, and
+# in PyTorch if that is installed. The indices are in random order, and *set* may overwrite its
+# array. PyTorch's ``sort`` returns the indices as well, and each ``argsort`` keeps equal numbers in
+# their order.
 from jaxcap.results.tables import Table
 
 many = experiments.MANY.run(budget_s=0.03)
@@ -138,29 +131,26 @@ columns = ("function", *libraries, "NumPy compared with JAX")
 Table("A hundred thousand numbers", columns, rows)
 
 # %%
-in_jax, apart = {}, {}
-for function in experiments.FUNCTIONS:
-    part = hundred_thousand.select(function=function)
-    in_jax[function] = part.only(experiments.JAX).time
-    ratio = part.speedup(experiments.NUMPY, over=experiments.JAX)
-    apart[function] = abs(np.log(ratio.value))
-slowest = max(in_jax, key=lambda function: in_jax[function].value)
-furthest = max(apart, key=apart.get)
-add_time, argsort_time = in_jax[experiments.ADD], in_jax[experiments.ARGSORT]
+sort = hundred_thousand.select(function=experiments.SORT)
+gather = hundred_thousand.select(function=experiments.GATHER)
+argsort = hundred_thousand.select(function=experiments.ARGSORT)
+sort_time = sort.only(experiments.JAX).time
+gather_time = gather.only(experiments.JAX).time
+argsort_in_numpy = argsort.speedup(experiments.NUMPY, over=experiments.JAX)
 
 # %%
-# In JAX, :measured:`slowest` took longest. Adding at indices took :measured:`add_time`, and the
-# ``argsort`` that would come before it :measured:`argsort_time`. (The groups of the detour are integers,
-# whose sort may take another time than that of ``float32`` numbers.)
+# In JAX, the gather took :measured:`gather_time`, and the sort of as many numbers
+# :measured:`sort_time`.
 #
-# JAX and NumPy were furthest apart in :measured:`furthest`. The two have different algorithms for
-# sorting: JAX compiles `XLA's sort <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while
-# NumPy brings `a library <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector
-# instructions of x86 processors. In 2022, a user of JAX `reported
-# <https://github.com/jax-ml/jax/issues/10434>`__ that an ``argsort`` on a CPU took several times as
-# long as NumPy's. Does NumPy still sort faster?
+# What a sort costs also depends on the library. In 2022, a user of JAX `reported
+# <https://github.com/jax-ml/jax/issues/10434>`__ that NumPy was several times faster at an
+# ``argsort`` on a CPU. In our table, NumPy's ``argsort`` was :measured:`argsort_in_numpy than JAX's`.
+# For a plain ``sort``, JAX compiles `XLA's
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while NumPy brings `a library
+# <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of x86
+# processors. Which is faster?
 numpy_sorts_faster = claim(
-    "NumPy sorts a hundred thousand numbers faster than JAX",
+    "NumPy sorts a hundred thousand float32 numbers faster than JAX",
     many,
     speedup_of(
         experiments.NUMPY,
@@ -174,18 +164,18 @@ numpy_sorts_faster
 # %%
 # Takeaway
 # --------
+gather_in_numpy = gather.speedup(experiments.NUMPY, over=experiments.JAX)
 sort_in_numpy = numpy_sorts_faster.estimate
 
 # %%
-# Index directly, and take a detour only if you have measured that it is faster on your device.
-# Indexing touches one place for each value. A product with a matrix of ones and zeros works through
-# all groups for each value. With ten groups, adding at indices was
-# :measured:`with_ten than the product`, and with a thousand, :measured:`by_scatter`.
+# Whether indexing is slow depends on the alternative. A product with a matrix of ones and zeros works
+# through all groups for each value. With ten groups, adding at indices was
+# :measured:`with_ten than that product`, and with a thousand, :measured:`by_scatter`. So index
+# directly, unless you have measured on your device that a product is faster.
 #
-# If you sort first, you pay for the sort as well. With a hundred thousand numbers, JAX took
-# :measured:`add_time` to add at indices, and :measured:`argsort_time` for an ``argsort``. What a sort
-# costs also depends on the library: for ``float32`` numbers on this page's machine, NumPy's was
-# :measured:`sort_in_numpy than JAX's`.
+# For a hundred thousand ``float32`` numbers, JAX took :measured:`gather_time` to read them at
+# indices, and :measured:`sort_time` to sort them. NumPy's gather was
+# :measured:`gather_in_numpy than JAX's`, and its sort :measured:`sort_in_numpy`.
 #
 # Try it yourself in :doc:`exercise 8 </exercises/8_updates>`. Next:
 # :doc:`how you should pack parameters </tutorials/transformations/pytrees>`.
