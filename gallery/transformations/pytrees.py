@@ -12,7 +12,8 @@ compile again.
 # %%
 # A training step takes a tree and returns one
 # --------------------------------------------
-# Our model is linear: three weights and an offset, in a dict. Its loss is the mean squared error.
+# Our model is linear: three weights and an offset, in a dict. It will learn from a hundred noisy
+# examples, which we make first:
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,8 +25,8 @@ y = x @ np.float32([1, -2, 0.5]) + 3 + 0.1 * noise
 
 
 # %%
-# :func:`jax.grad` differentiates with respect to the whole dict, so the gradient is a dict with the
-# same keys:
+# The loss is the mean squared error. :func:`jax.grad` differentiates it with respect to the whole
+# dict, so the gradient is a dict with the same keys:
 def loss(params, x, y):
     errors = x @ params["weights"] + params["offset"] - y
     return jnp.mean(errors**2)
@@ -58,24 +59,18 @@ print(trained["weights"], trained["offset"])
 print(np.linalg.lstsq(np.column_stack([x, np.ones(100)]), y)[0])
 
 # %%
-# An optimiser remembers in a second tree
-# ---------------------------------------
-# Many optimisers remember something from step to step. `Optax's Adam
+# An optimiser adds a second tree
+# -------------------------------
+# Many optimisers remember something from step to step: `Optax's Adam
 # <https://optax.readthedocs.io/en/latest/api/optimizers.html#optax.adam>`__ keeps running averages
-# of each gradient and of its square. A compiled step can't leave them in an ordinary Python object,
-# because its Python code runs only while JAX traces it. So they form a second tree, which ``init``
-# makes:
+# of each gradient and of its square. Compiled code can't update an ordinary Python object, because
+# its Python runs only during tracing. So the memory is a second tree, which each step takes and
+# returns:
 import optax
 
 optimiser = optax.adam(0.1)
-memory = optimiser.init(params)
-for path, leaf in jax.tree.leaves_with_path(memory):
-    print(f"{jax.tree_util.keystr(path):17} {leaf.shape}")
 
 
-# %%
-# Besides a counter, the memory has two arrays for each parameter. Our step now takes both trees, and
-# returns a new version of each:
 @jax.jit
 def adam_step(params, memory, x, y):
     slopes = jax.grad(loss)(params, x, y)
@@ -83,18 +78,18 @@ def adam_step(params, memory, x, y):
     return optax.apply_updates(params, changes), memory
 
 
-params, memory = adam_step(params, memory, x, y)
-print(params)
+params, memory = adam_step(params, optimiser.init(params), x, y)
+for path, leaf in jax.tree.leaves_with_path(memory):
+    print(f"{jax.tree_util.keystr(path):17} {leaf.shape}")
 
 # %%
 # Every call pays for every leaf
 # ------------------------------
-# The arrays in a tree are its *leaves*. Two parameters and Adam's memory already make seven, and a
-# network of a hundred layers has hundreds. What do so many cost? We cut the same parameters into up
-# to a thousand equal parts, keep these in a list or in nested dicts, and time a compiled
-# ``descend``. For comparison, it also takes the parameters as one array, which is a tree of a single
-# leaf. With a thousand leaves, how much longer do you expect a step to take than with one array? And
-# what will nesting add?
+# The arrays in a tree are its *leaves*. Two parameters and Adam's memory already make seven. What do
+# more of them cost? We cut the same parameters into up to a thousand equal parts, keep these in a
+# list or in nested dicts, and time a compiled ``descend``. For comparison, it also takes the
+# parameters as one array, which is a tree of a single leaf. With a thousand leaves, how much longer do
+# you expect a step to take than with one array? And what will nesting add?
 from jaxcap.experiments import pytrees as experiments
 from jaxcap.experiments.pytrees import ARRAY, DICT, LIST
 from jaxcap.report import figures
@@ -124,8 +119,8 @@ many_leaves_cost
 
 # %%
 nesting_costs_little = claim(
-    "a step with a thousand leaves in nested dicts takes less than one and a "
-    "half times as long as with a list of them",
+    "a step with a thousand leaves in nested dicts is less than 1.5 times "
+    "slower than one with a list of them",
     results,
     speedup_of(DICT, over=LIST, leaves=1000),
     above=2 / 3,
@@ -133,10 +128,9 @@ nesting_costs_little = claim(
 nesting_costs_little
 
 # %%
-# Each step computes the same numbers, but each leaf adds work of its own. In every call, JAX looks at
-# the shape and type of each leaf to find the program that fits, and afterwards it makes a Python
-# object for each result. The program itself may also grow. Here is how many kernels XLA makes of
-# ``descend`` for a hundred leaves, and for one:
+# Each step computes the same numbers, but every leaf adds work. JAX looks at its shape and type, the
+# program may need a kernel for it, and its result becomes an array of its own. Here is how many
+# kernels XLA makes of ``descend`` for a hundred leaves, and for one:
 from jaxcap.measure.compilation import kernels_compiled
 
 tree = [jnp.zeros(100)] * 100
@@ -148,21 +142,18 @@ print("one array:       ", kernels_compiled(descend, array, array))
 # %%
 # Should you then flatten a model into one array? ``descend`` treats all numbers alike, but a loss
 # needs the matrices back. A real step would have to cut the array apart and join the gradients
-# again, so it would gain less than our plot promises. And if a step takes long anyway, the cost of
-# its leaves hardly shows. For short steps, there are other ways to have fewer leaves:
+# again, so it would gain less than our plot shows. And if a step takes long anyway, the cost of
+# its leaves hardly shows. For short steps, there are other ways to pay for fewer leaves:
 #
 # - Stack the parameters of equal layers in one array, with a first axis for the layers, and let a
 #   ``scan`` go through that axis. :doc:`The page on memory </tutorials/performance/memory>` does so.
 # - Let one call :doc:`do many steps </tutorials/performance/dispatch_overhead>`, so that JAX
 #   handles the leaves once for all of them.
-# - Wrap an optimiser in `optax.flatten
-#   <https://optax.readthedocs.io/en/latest/api/transformations.html#optax.flatten>`__, which keeps
-#   its memory in a few flat arrays and leaves your parameters as they are.
 #
 # A new structure compiles a new program
 # --------------------------------------
-# So far, our parameters were in a dict. A class of your own works as well, once you :func:`register
-# <jax.tree_util.register_dataclass>` it. Its fields become branches of the tree, except for those
+# So far, our parameters were in a dict. A class of your own works as well, once you register it with
+# :func:`jax.tree_util.register_dataclass`. Its fields become branches of the tree, except for those
 # that you mark as static:
 from dataclasses import dataclass, field
 
@@ -182,15 +173,16 @@ print(jax.tree.leaves(line))
 print(jax.tree.structure(line))
 
 # %%
-# In this way, ``jit`` takes each argument apart: into leaves, with which it computes, and a
+# ``jit`` takes each argument apart in the same way: into leaves, with which it computes, and a
 # *structure*, which says how they were nested. Static fields belong to the structure, and so do the
 # keys of a dict. ``None`` is `a tree without leaves
 # <https://docs.jax.dev/en/latest/101/pytrees.html#none-is-an-empty-node-not-a-leaf>`__. A string or
 # an object of a class that isn't registered is a leaf, but one that ``jit`` refuses.
 #
-# ``jit`` `compiles a program <https://docs.jax.dev/en/latest/201/jit.html#jit-and-caching>`__ for
-# each new structure, and for each new shape or type of a leaf. These trees all have the same two
-# arrays. For which of them will JAX compile?
+# By both parts, ``jit`` `looks up the compiled program
+# <https://docs.jax.dev/en/latest/201/jit.html#jit-and-caching>`__. For a new structure, there is none,
+# so JAX compiles one, and likewise for a leaf of a new shape or type. These trees all have the same
+# two arrays. For which of them will JAX compile?
 a, b = jnp.ones(3), jnp.zeros(3)
 trees = {
     "{'a': a, 'b': b}": {"a": a, "b": b},
@@ -236,12 +228,12 @@ nested = nesting_costs_little.estimate
 
 # %%
 # Pack parameters in whatever form reads best. With a thousand arrays in nested dicts, a step was
-# :measured:`nested than with a list of them`. Keep the
-# structure the same from step to step, because a new one compiles.
+# :measured:`nested than with a list of them`. Keep the structure the same from step to step, because
+# JAX compiles again for a new one.
 #
 # The number of arrays matters when steps are short, because every call pays for each array. With the
 # same numbers, a short step on one array was :measured:`one_array than on a list of a thousand`. To
-# have fewer arrays, stack equal layers or do many steps in one call.
+# pay less, stack equal layers or do many steps in one call.
 #
 # Try it yourself in :doc:`exercise 9 </exercises/9_pytrees>`. Next: a model that is an object, and
 # :doc:`what a Flax module costs </tutorials/transformations/modules>`.
