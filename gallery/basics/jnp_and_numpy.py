@@ -4,8 +4,8 @@ Is jax.numpy just NumPy?
 
 Nearly. Replace ``np`` with ``jnp``, and most of your code runs as before. But six habits from NumPy
 have to change: three because JAX quietly computes something else, and three because it raises an
-error. This page shows each of them with its reason, the quiet ones first, and ends with the price
-of passing NumPy's arrays to JAX.
+error. This page shows each of them with its reason, the quiet ones first, and ends with what it
+costs to pass NumPy's arrays to JAX.
 """
 
 # %%
@@ -49,7 +49,8 @@ def variance(x):
 
 # %%
 # To find out when the digits run out, take a thousand random numbers and shift all of them by the
-# same amount. A shift doesn't change a variance, so each line below should be flat:
+# same amount. For JAX, ``jnp.asarray`` converts them, and quietly narrows them to 32 bits. A shift
+# doesn't change a variance, so each line below should be flat:
 noise = np.random.default_rng(0).standard_normal(1000)
 shifts = np.logspace(0, 4, 201)
 by_numpy = [variance(noise + shift) for shift in shifts]
@@ -85,8 +86,9 @@ with jax.enable_x64(True):
 
 # %%
 # :func:`jax.enable_x64` is for a few lines. For a whole program, write
-# ``jax.config.update("jax_enable_x64", True)`` at its start. It isn't enough to write
-# ``dtype=jnp.float64``: until you switch 64 bits on, JAX answers with a warning and 32 bits.
+# ``jax.config.update("jax_enable_x64", True)`` at its start. Until you do, ``dtype=jnp.float64`` gets
+# you a warning and 32 bits. A NumPy array is narrowed without a warning, and an integer in it that
+# needs more than 32 bits becomes a different number.
 #
 # Quiet change 2: mixed types stay narrow
 # ---------------------------------------
@@ -113,8 +115,8 @@ except IndexError as error:
 
 # %%
 # JAX doesn't. The index may be computed on a GPU, in a program that can't raise a Python exception,
-# so indexing has to return *something*. Reading, in practice, returns the nearest element that exists.
-# Writing, which takes the ``at`` of the next section, does nothing:
+# so indexing has to return *something*. Reading with brackets, in practice, returns the nearest
+# element that exists. Writing, which takes the ``at`` of the next section, does nothing:
 print(jnp.arange(10)[11])
 print(jnp.arange(10).at[11].set(99))
 
@@ -137,8 +139,8 @@ except TypeError as error:
 
 # %%
 # A JAX array is a value, like a number or a string. It has to be, because JAX differentiates your
-# function and reorders its operations, which is safe only if an array means the same wherever it is
-# used. So instead of changing an array, you make a new one, with :attr:`at <jax.numpy.ndarray.at>`:
+# function and reorders its operations, which is safe only if no array changes after it is made. So
+# instead of changing an array, you make a new one, with :attr:`at <jax.numpy.ndarray.at>`:
 print(a.at[1, 1].set(7))
 print(a)
 
@@ -158,8 +160,8 @@ except TypeError as error:
 # %%
 # Write ``jnp.sum(jnp.array([1, 2, 3]))`` instead, so that you see where the conversion happens. It
 # can be expensive: before JAX compiles or differentiates a function, it records each operation, and
-# a list that you pass is recorded element by element. How many operations turn a list of three
-# numbers into an array?
+# a list among the arguments is recorded element by element. :func:`jax.make_jaxpr` shows the record.
+# For a list of three numbers, it has this many operations:
 recorded = jax.make_jaxpr(jnp.array)([1, 2, 3])
 print(len(recorded.eqns))
 
@@ -203,20 +205,14 @@ positives_or_zero(x)
 # If you need the elements themselves, say how many to expect: :func:`jax.numpy.compress`, among
 # others, takes a ``size``.
 #
-# NumPy's arrays work too, at a price
-# -----------------------------------
+# NumPy's arrays work too, but convert them once
+# ----------------------------------------------
 # You can pass a NumPy array to a JAX function. But it lies in the CPU's memory, so for a GPU, JAX has
-# to copy it over the bus in each call, and even for a CPU it may make a copy. How much does that
-# cost beside real work? Here is a product of matrices in three ways. ``linalg.product`` is
-# :func:`jax.numpy.matmul`:
+# to copy it over the bus in each call, and even for a CPU it may make a copy. How much does that add
+# to a product of two matrices? We measured :func:`jax.numpy.matmul` on arrays of both kinds, and
+# NumPy's own product beside it:
 from jaxcap.experiments import product
-from jaxcap.report.source import Source
 
-Source(product.prepare)
-
-# %%
-# Twice as many rows mean four times as many numbers to copy, but eight times as many
-# multiplications. So what do you expect of the gap between JAX's two lines?
 results = product.PRODUCT.run(budget_s=0.06)
 _ = figures.scaling(
     results,
@@ -240,13 +236,14 @@ own_arrays = own_arrays_pay.estimate
 own_arrays_pay
 
 # %%
-# With a thousand rows, JAX on its own arrays was :measured:`own_arrays than on NumPy's`. Whatever the
-# price is on your machine, you pay it in each call, so convert your arrays once, at the start, with
-# :func:`jax.numpy.asarray`. And don't write to a NumPy array that you have handed to JAX. JAX may
-# still be reading it after the call has returned, and after :func:`jax.device_put`, it may share its
-# memory for good, so that the JAX array `changes as well
-# <https://github.com/jax-ml/jax/issues/37830>`__. If you need to go on writing, hand
-# over ``array.copy()``.
+# With a thousand rows, JAX on its own arrays was :measured:`own_arrays than on NumPy's`. If you
+# convert your arrays once, at the start, with :func:`jax.numpy.asarray`, later calls don't have to
+# copy them.
+#
+# Don't write to a NumPy array that you have handed to JAX. A call may return before it has read the
+# array, and what :func:`jax.device_put` returns may share the array's memory, and `change as well
+# <https://github.com/jax-ml/jax/issues/37830>`__. If you need to go on writing, hand over
+# ``array.copy()``.
 #
 # Takeaway
 # --------
@@ -257,11 +254,10 @@ against_numpy = results.speedup(
 
 # %%
 # Write ``jnp`` for ``np``, and check three things that no error will tell you: whether 32 bits are
-# enough, what mixed types do to large integers, and whether indices are in bounds. The errors have
-# remedies: update with ``at``, convert lists, and keep shapes fixed. Convert NumPy's arrays once.
-# Whether a single operation is faster in JAX depends on your device and on the size: on the largest
-# matrices here, JAX was :measured:`against_numpy than NumPy`. The pages that follow are about whole
-# functions.
+# enough, what mixed types do to large integers, and whether indices are in bounds. The other three
+# habits raise errors: update with ``at`` instead, convert lists, and keep shapes fixed. Convert
+# NumPy's arrays once, at the start. Whether a single operation is faster in JAX depends on the device
+# and the size: the product of the largest matrices here was :measured:`against_numpy than NumPy's`.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.
