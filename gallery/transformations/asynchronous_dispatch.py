@@ -2,11 +2,10 @@
 When is a result ready?
 =======================
 
-A JAX call may return before it has computed anything. That is good news, because Python can do
-something else in the meantime. But a stopwatch that doesn't wait measures the wrong thing, and a
-line as innocent as ``print(loss)`` makes Python stop until the device is done. This page shows when
-calls return and when their results are ready, what makes Python wait, and what you can gain by
-waiting later.
+A JAX call may return before it has computed anything. Meanwhile, Python can do something else. But a
+stopwatch that doesn't wait measures the wrong thing, and a line as innocent as ``print(loss)`` makes
+Python stop until the device is done. This page shows when calls return and when their results are
+ready, what makes Python wait, and what you can gain by waiting later.
 """
 
 # %%
@@ -44,7 +43,7 @@ print(promise.shape, promise.dtype)
 # Python can run many calls ahead
 # -------------------------------
 # You can pass a promise to the next call, which returns another promise. So Python should be able to
-# make a whole chain of calls while the device is busy with the first. To watch this,
+# make several calls of a chain while the device is busy with the first. To watch this,
 # :func:`~jaxcap.measure.timeline.record_timeline` calls a function on its own result again and
 # again, and records when each call returned and when its result was ready. We record two chains, one
 # without waiting and one that waits after each call:
@@ -99,14 +98,14 @@ figures.headline(figure, finding)
 
 # %%
 # In the lower panel, Python can't make a call before the previous product is ready. In the upper
-# panel, the products queue up on the device, and Python is free once it has made the calls. The
-# device has the same six products to compute in both, so don't read anything into which of these
-# two single runs ended first.
+# panel, the products queue up on the device, and Python is free once it has made the calls. The queue
+# has an end, though: while too many calls are unfinished, the next one has to wait. The device
+# computes the same products in both panels, so don't read anything into which run ended first.
 #
 # Python waits when it needs the numbers
 # --------------------------------------
-# What ends this freedom? Asking for the numbers themselves. To see which lines of code ask, take a
-# product ``y``, and use it in five ways. Which of these calls can return early?
+# To see which lines of code make Python wait, take a product ``y``, and use it in five ways. Which of
+# these calls can return early?
 from jaxcap.experiments import asynchronous
 from jaxcap.report.source import Source
 
@@ -123,10 +122,9 @@ returned_early = ", ".join(early) or "none of them"
 uses
 
 # %%
-# Returned before half of the time had passed: :measured:`returned_early`. The shape is known in
+# These returned before half of the time had passed: :measured:`returned_early`. The shape is known in
 # advance, and another product takes ``y`` as a promise. But ``block_until_ready`` waits by
-# definition, and a float or a NumPy array consists of numbers. Even the first number is there only
-# when the whole product is.
+# definition, and a Python float or a NumPy array can't be made until the whole product is finished.
 #
 # Printing an array asks for its numbers, too, and so does ``if y[0, 0] > 0``. A training loop that
 # prints its loss therefore makes Python wait in every step. Print every hundredth loss instead.
@@ -136,7 +134,8 @@ uses
 # A program often has something to do that doesn't depend on the result, such as reading the next
 # batch of data. If it waits first, it spends the two times one after the other. What if it reads
 # between the call and the wait? In the experiment, a sleep that takes about as long as the product
-# stands in for the disk:
+# stands in for the disk. The clock stops when the product that a function returns is ready, so
+# ``read_meanwhile`` needn't wait for it itself:
 Source(asynchronous.prepare_overlap)
 
 # %%
@@ -159,9 +158,9 @@ lead_pays
 # On a CPU, a small computation may run inside the call
 # -----------------------------------------------------
 # So far, each call has handed its work over. On a CPU, the "device" is other threads of the same
-# process, and waking one of them can take longer than a small computation. So JAX runs some
-# computations at once, inside the call, and their results are ready when it returns. Which ones? We
-# multiplied larger and larger matrices, and took their cosines:
+# process, and waking one of them can take longer than a small computation. So XLA, JAX's compiler,
+# runs some computations at once, inside the call, and their results are ready when it returns. Which
+# ones? We multiplied larger and larger matrices, and took their cosines:
 by_size = results.select(question=asynchronous.INSIDE)
 _ = figures.returns(by_size, x="size", xlabel="rows of the matrix")
 
@@ -192,12 +191,11 @@ last = ahead.calls[-1]
 returned_after = f"{100 * last.returned_s / last.ready_s:.2g}%"
 
 # %%
-# A JAX call returns a promise. Python had made all six calls of a chain of products after
+# A JAX call returns a promise. In a single run, Python had made all six calls of a chain after
 # :measured:`returned_after` of the time until the last result. So wait for the result before you
-# stop a clock. Everywhere else, wait as late as you can: until you need the numbers, Python can do
-# something useful, and reading data in the meantime was :measured:`lead than waiting first`. In a
-# loop of many small calls, :doc:`the calls themselves </tutorials/performance/dispatch_overhead>` may
-# cost more than the waiting.
+# stop a clock. Everywhere else, wait as late as you can, and let Python do something useful: reading
+# data while the device worked was :measured:`lead than waiting first`. In a loop of many small calls,
+# :doc:`the calls themselves </tutorials/performance/dispatch_overhead>` may cost more than the waiting.
 #
 # Now try :doc:`exercise 3 </exercises/3_jit>`, which has you fix a stopwatch and a loop that waits
 # too often. Next:
