@@ -73,16 +73,32 @@ from jaxcap.measure.timing import compare
 results = compare({{"a": list, "b": dict}}, experiment="{name}", budget_s=0.01)
 {quoted} = results.speedup("a", over="b")
 '''
-# Describing the interface takes as long as half of the rest of a small site.
-AUTODOC = re.compile(r"^\.\. auto\w+::.*\n(   .*\n|\n(?=   ))*", re.MULTILINE)
 DRAWING = {"basics/generators", "basics/introduction", "performance/timing"}
 NOX = (sys.executable, "-m", "nox", "--session", "docs", "--no-venv")
 
 
 def copy_project(copy: Path) -> Path:
-    """Copy the project, with a lesson of a second in place of each tutorial, and little to run.
+    """Copy the project, with a lesson of a second in place of each tutorial, and little to run."""
+    copy_without_interface(copy)
+    home = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    for name in TUTORIALS:
+        quoted = {"speedup", *re.findall(rf"`{name}#(\w+)", home)}
+        form = LESSON if name in DRAWING else SHORT_LESSON
+        lesson = form.format(name=name.replace("/", " "), quoted=" = ".join(sorted(quoted)))
+        (copy / "gallery" / f"{name}.py").write_text(lesson, encoding="utf-8")
+    for page in copy.glob("docs/exercises/[0-9]*.md"):
+        beginning, _, _ = page.read_text(encoding="utf-8").partition("```{code-cell}")
+        _, _, text = beginning.partition("\n---\n")  # without a kernel to start
+        page.write_text(text, encoding="utf-8")
+    commands = re.compile(r"^\.\. command-output:.*\n(   :.*\n)*", re.MULTILINE)
+    leave_out(commands, copy / "docs" / "command_line.md")
+    return copy
 
-    Its reference is empty, so links to the interface lead nowhere, about which it doesn't warn.
+
+def copy_without_interface(copy: Path) -> None:
+    """Copy the project, whose interface would take as long to describe as half of the rest.
+
+    Links to it lead nowhere, about which the copy doesn't warn.
     """
     ignored = shutil.ignore_patterns(
         "_build", "_backreferences", "__pycache__", "*.ipynb", "recorded"
@@ -96,25 +112,16 @@ def copy_project(copy: Path) -> Path:
     shutil.rmtree(copy / "docs" / "tutorials", ignore_errors=True)
     for name in ("noxfile.py", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
         shutil.copy(ROOT / name, copy)
-    home = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    for name in TUTORIALS:
-        quoted = {"speedup", *re.findall(rf"`{name}#(\w+)", home)}
-        form = LESSON if name in DRAWING else SHORT_LESSON
-        lesson = form.format(name=name.replace("/", " "), quoted=" = ".join(sorted(quoted)))
-        (copy / "gallery" / f"{name}.py").write_text(lesson, encoding="utf-8")
-    for page in copy.glob("docs/exercises/[0-9]*.md"):
-        beginning, _, _ = page.read_text(encoding="utf-8").partition("```{code-cell}")
-        _, _, text = beginning.partition("\n---\n")  # without a kernel to start
-        page.write_text(text, encoding="utf-8")
-    page = copy / "docs" / "command_line.md"
-    commands = re.compile(r"^\.\. command-output:.*\n(   :.*\n)*", re.MULTILINE)
-    page.write_text(commands.sub("", page.read_text("utf-8")), encoding="utf-8")
-    for page in copy.glob("docs/reference/*.rst"):
-        page.write_text(AUTODOC.sub("", page.read_text("utf-8")), encoding="utf-8")
-    settings = copy / "docs" / "conf.py"
-    linked = settings.read_text(encoding="utf-8").replace("nitpicky = True", "nitpicky = False")
-    settings.write_text(linked, encoding="utf-8")
-    return copy
+    leave_out(
+        re.compile(r"^\.\. auto\w+::.*\n(   .*\n|\n(?=   ))*", re.MULTILINE),
+        *copy.glob("docs/reference/*.rst"),
+    )
+    leave_out(re.compile("^nitpicky = True$", re.MULTILINE), copy / "docs" / "conf.py")
+
+
+def leave_out(pattern: re.Pattern[str], *files: Path) -> None:
+    for file in files:
+        file.write_text(pattern.sub("", file.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def build(project: Path, *patterns: str, **environment: str) -> subprocess.CompletedProcess[str]:

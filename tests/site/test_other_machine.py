@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import releases_made_up
 from bs4 import BeautifulSoup
 from fakes import ENVIRONMENT
 from jaxcap_docs.lessons import lacks_torch
-from sites import ROOT, TUTORIALS, build
+from sites import TUTORIALS, build, copy_without_interface
 
 from jaxcap.experiments import catalogue
 from jaxcap.measure.experiment import Experiment
@@ -138,12 +137,7 @@ def measured_by_build(html: Path) -> Iterator[ResultSet]:
 def site(html: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of the site, with all of the tutorials."""
     project = tmp_path_factory.mktemp("machine") / "project"
-    ignored = shutil.ignore_patterns("_build", "_backreferences", "__pycache__", "recorded")
-    for name in ("docs", "gallery", "src"):
-        shutil.copytree(ROOT / name, project / name, ignore=ignored)
-    shutil.rmtree(project / "docs" / "tutorials", ignore_errors=True)
-    for name in ("noxfile.py", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
-        shutil.copy(ROOT / name, project)
+    copy_without_interface(project)
     experiments = catalogue()
     folder = Store(project / "docs" / "recorded")
     releases = project / "docs" / "recorded" / "made-up-gpu" / "releases"
