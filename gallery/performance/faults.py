@@ -2,11 +2,11 @@
 Where does a NaN come from?
 ===========================
 
-A loss is suddenly NaN, and you want to look inside the step that returned it. But a debugger can't
-step through a compiled function, and Python's ``print`` sees none of its numbers. JAX has `tools
-that look inside <https://docs.jax.dev/en/latest/201/debugging.html>`__. This page follows a NaN
-back to the line that is to blame, and mends that line. Then it measures what the tools cost. Which
-of them could you leave on?
+A loss is suddenly NaN, and you want to look inside the step that returned it. But Python's debugger
+can't step through a compiled function, and Python's ``print`` sees none of its numbers. JAX has
+`tools that look inside <https://docs.jax.dev/en/latest/201/debugging.html>`__. This page follows a
+NaN back to the line that is to blame, and mends that line. Then it measures what the tools cost, so
+that you know which of them you could leave on.
 """
 
 # %%
@@ -42,9 +42,8 @@ for _ in range(3):
 # %%
 # One kind of print sees the numbers
 # ----------------------------------
-# Here, two prints watch the value of the step. Which of them will show the NaN? (The last line
-# waits until everything has been printed, because a program may still be running after its call
-# returns.)
+# Here, two prints watch the value of the step. Which of them will show the NaN? A program may still
+# be running after its call returns, so the last line waits until it has printed everything.
 @jax.jit
 def watched(positions, table):
     moved, value = step(positions, table)
@@ -64,16 +63,15 @@ jax.effects_barrier()
 # isn't. So the loss was fine at the starting points, and the step then moved the points to NaN. In
 # between lies the gradient.
 #
-# (Under :func:`jax.disable_jit`, Python runs each operation by itself, so ``print`` and a debugger
-# see numbers. That is slow, though, and can't reproduce a fault that only the compiled program
-# has.)
+# Under :func:`jax.disable_jit`, Python runs one operation after the other, and its debugger can look
+# at their results. But your source has no line for any operation of the backward pass.
 #
 # Checks find where a NaN begins
 # ------------------------------
 # Under :obj:`jax.debug_nans`, JAX looks for NaN in whatever a compiled function returns. When it
 # finds one, it `runs the function again, operation by operation
 # <https://docs.jax.dev/en/latest/debugging/flags.html>`__, and raises an error at the first that
-# returns NaN. (A ``scan`` counts as one operation, whatever its body does.) To switch this on for a
+# returns NaN. A ``scan`` counts as one operation, whatever its body does. To switch this on for a
 # whole program, set the variable ``JAX_DEBUG_NANS`` to ``True``. Here, it is on for a single step.
 # From the long traceback, ``blame`` prints the message and the last line that isn't JAX's own:
 import traceback
@@ -100,19 +98,19 @@ blame(infinities=True)
 
 
 # %%
-# This is the line to fix. (The lines above the error say *nan* for infinities, too.) Each point is
-# at a distance of zero from itself. The derivative of a square root divides by the root, so it is
-# infinite there, and JAX computes it in the forward pass already. In the backward pass, it is
-# multiplied by zero. And infinity times zero is NaN.
+# The last line is the one to fix. Each point is at a distance of zero from itself, and the derivative
+# of a square root divides by the root. So this derivative is infinite, and JAX computes it in the
+# forward pass already. In the backward pass, it is multiplied by zero, and infinity times zero is
+# NaN.
 #
-# It took both checks to find the line. On its own, ``debug_infs`` wouldn't have noticed anything:
-# what the step returns contains NaN, but no infinity. It would also stop at infinities that
-# somebody wants, such as those of a mask.
+# It took both checks to find the line. On its own, ``debug_infs`` wouldn't have noticed anything,
+# because what the step returns contains NaN, but no infinity. Nor can you leave it on in a program
+# that uses infinities on purpose, for example in a mask.
 #
 # ``where`` selects too late
 # --------------------------
-# The obvious repair is to keep the roots only of numbers above zero, as ``with_where`` does. Does
-# that help? And does ``safe_distances`` do better?
+# The obvious repair is to keep the roots only of numbers above zero, as ``with_where`` does. Will
+# that be enough, or does it take ``safe_distances``?
 def with_where(positions):
     offsets = positions[:, None] - positions
     squares = (offsets**2).sum(axis=-1)
@@ -176,7 +174,7 @@ print("with checkify:", value, "and the error:", error.get())
 # How much longer does a step take if it prints one number? We compare the mended step with three
 # that are watched. The first prints, and we wait for its text. The second runs under
 # ``debug_nans``, which is switched on and off in each call. The third was made by ``checkify``, and
-# raises its error if there is one.
+# raises its error if there is one. We timed that one with ten points only.
 from jaxcap.experiments import faults as experiments
 from jaxcap.report import figures
 
@@ -200,8 +198,7 @@ _ = figures.scaling(
 # To print, a program `calls back into Python
 # <https://docs.jax.dev/en/latest/201/callbacks.html>`__, which takes time even if the step computes
 # next to nothing. The longer the step itself takes, the less a print should matter, so the lines
-# should draw together towards the right. ``checkify`` isn't among them, because compiling its checks
-# takes long. We timed it at ten points only, in this table:
+# should draw together towards the right. With ten points, we can compare all four:
 left_end = {"points": 10, "tools": experiments.EACH_STEP}
 ten = results.select(**left_end)
 ten
@@ -218,8 +215,8 @@ printing_costs = claim(
 printing_costs
 
 # %%
-# Compare the first calls in the table, too. They include compiling, and with a check for each
-# operation there is more to compile. Which of the two ways to look for NaN is cheaper in each step?
+# The first calls in the table include compiling, and with a check for each operation there is more
+# to compile. And once a step is compiled, which of the two ways to look for NaN is cheaper?
 checks_cost = claim(
     "moving ten points takes longer with checks by checkify than under "
     "jax.debug_nans",
