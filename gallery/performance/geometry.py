@@ -4,8 +4,8 @@ Should a geometry library move to JAX?
 
 A notebook once asked this of geomstats, a library for geometry that took its gradients from
 autograd. It timed single operations on small arrays, found NumPy far ahead in most of them, and
-ends with the heading *Conclusion* and nothing below. We measure these operations again, turn a loop
-of a thousand calls into a single one, and write the conclusion.
+ends with the heading *Conclusion* and nothing below. We measure these operations again, time a
+gradient as well, turn a loop of a thousand calls into a single one, and write the conclusion.
 """
 
 # %%
@@ -19,7 +19,7 @@ of a thousand calls into a single one, and write the conclusion.
 #
 # So whether the move pays depends on how much work there is in each call. The notebook names four
 # operations: ``dot``, ``einsum``, ``eig`` and ``svd``. We time them in 32 bits, with autograd, with
-# ``jax.numpy``, called ``jnp`` here, and with ``jit``, which compiles an operation once.
+# ``jax.numpy``, called ``jnp`` here, and with ``jit``, which compiles them.
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -72,12 +72,50 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 
 # %%
 # With ``jit``, :measured:`gained` of these :measured:`compared` cases would take measurably less
-# time, and :measured:`lost` measurably more. Where JAX loses, the reason is mostly the price of a call,
-# which rises when JAX hands a larger call to another thread.
+# time, and :measured:`lost` measurably more. What decides is how much computing there is to make up
+# for the price of a call: a ``dot`` of five numbers takes nine additions and multiplications, and the
+# ``svd`` of two hundred rows takes millions.
 #
-# All of these are values, though, and a gradient is another matter. Autograd records every operation in
-# Python, so its gradient of a small function can take many times as long as the value, whereas a
-# compiled gradient is one call like any other.
+# A gradient has a price of its own
+# ---------------------------------
+# Those were values, but geomstats needs gradients, too. How does the gradient of a ``dot`` of five
+# numbers compare with its value, in each library? ``microseconds`` takes the median of twenty repeats
+# in this process, which is good enough for a first look:
+import timeit
+
+
+def microseconds(call, number):
+    def wait():
+        jax.block_until_ready(call())
+
+    wait()
+    seconds = timeit.repeat(wait, number=number, repeat=20)
+    return 1e6 * np.median(seconds) / number
+
+
+# %%
+from functools import partial
+
+import autograd
+import autograd.numpy as anp
+
+five = dispatch.inputs("dot", size=5)
+on_device = jax.device_put(five)
+calls = {
+    "autograd, value": partial(anp.dot, *five),
+    "autograd, gradient": partial(autograd.grad(anp.dot), *five),
+    "jit, value": partial(jax.jit(jnp.dot), *on_device),
+    "jit, gradient": partial(jax.jit(jax.grad(jnp.dot)), *on_device),
+}
+
+# %%
+for name, call in calls.items():
+    print(f"{name:18} {microseconds(call, 1000):5.1f} µs")
+
+# %%
+# In each call, autograd wraps the arrays, records what the function does with them, and goes through
+# the record backwards, all in Python. JAX does this once, while it traces. What it compiles is a
+# program like any other, so that a gradient costs one call, as its value does.
 #
 # ``einsum`` compiles once its string is bound
 # --------------------------------------------
@@ -93,19 +131,17 @@ except TypeError as error:
     print(fill(str(error), 75))
 
 # %%
-# The arguments of a compiled function are arrays, or trees of arrays, and a string is neither. So
-# bind the string first, with ``partial``, and compile a function that takes only the matrices:
-from functools import partial
-
+# The arguments of a compiled function are arrays, numbers, or trees of these, and a string is none of
+# them. So bind the string first, with ``partial``, and compile a function of the matrices alone:
 multiply = jax.jit(partial(jnp.einsum, dispatch.EINSUM))
 expected = np.einsum(dispatch.EINSUM, *matrices)
 print(np.array_equal(multiply(*matrices), expected))
 
 # %%
-# You could also declare the string :doc:`static </tutorials/transformations/static_arguments>`, as
-# the error suggests. ``jnp.einsum`` parses its string and plans the computation in Python, anew in
-# each call, whereas a compiled function does so only while it is traced. For two matrices of five
-# rows, the compiled ``einsum`` was :measured:`einsum_compiled than jnp's`.
+# Declaring the string :doc:`static </tutorials/transformations/static_arguments>`, as the error
+# suggests, works as well. ``jnp.einsum`` parses its string and plans the computation in Python, anew in
+# each call, whereas a compiled function does so only while it is traced. For two matrices of five rows,
+# the compiled ``einsum`` was :measured:`einsum_compiled than jnp's`.
 #
 # ``jit`` can't speed up LAPACK
 # -----------------------------
@@ -131,10 +167,10 @@ print("solve:", routines(jnp.linalg.solve, matrix, matrix))
 # :measured:`eig_of_five than NumPy's`, and with fifty, it was :measured:`eig_of_fifty than NumPy's`.
 #
 # The notebook, however, ends with a remark that gives JAX a factor of four for ``dot``, ``svd`` and
-# ``eig`` of matrices. It doesn't say on which device or at which size. JAX may indeed have less to
-# do: it computes in 32 bits, whereas `NumPy's functions convert
-# <https://github.com/numpy/numpy/blob/main/numpy/linalg/_linalg.py>`__ such a matrix to 64 bits
-# first. Is that worth a factor of four?
+# ``eig`` of matrices. It doesn't say on which device or at which size. For ``svd`` and ``eig``, JAX may
+# indeed have less to do: it computes in 32 bits, whereas NumPy `converts the matrix
+# <https://github.com/numpy/numpy/blob/main/numpy/linalg/_linalg.py>`__ to 64 bits first. Is that worth
+# a factor of four?
 from jaxcap.report.claims import claim, speedup_of
 
 four_times_quicker = claim(
@@ -153,8 +189,8 @@ four_times_quicker
 # One size on one machine can't settle whether the remark was right about others. The notebook also
 # quotes `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`__: why is a compiled
 # function that :doc:`solves a system of equations </results/experiments/dispatch-solve>` slower in
-# JAX than in NumPy? The notebook's answer is also ours. Both libraries make much the same calls to
-# LAPACK, which leaves ``jit`` little to improve, and on small arrays the price of JAX's call shows.
+# JAX than in NumPy? The notebook's answer is also ours. Both libraries leave the solving to LAPACK, so
+# ``jit`` has little to improve, and on small arrays the price of JAX's call shows.
 #
 # A thousand matrices in one call
 # -------------------------------
@@ -174,8 +210,6 @@ all_at_once = jax.jit(jax.vmap(by_jax))
 # ``one`` takes a single matrix, and ``all_at_once`` a whole stack, because ``vmap`` maps the
 # function over it. NumPy's ``svd`` accepts stacks, too, so each library has two ways to treat a
 # thousand matrices. Which of the four would you bet on?
-import timeit
-
 shape = (1000, 3, 3)
 stack = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
 in_jax = jnp.asarray(stack)
@@ -189,25 +223,19 @@ ways = {
 
 # %%
 for name, way in ways.items():
-    jax.block_until_ready(way())
-    seconds = timeit.repeat(
-        lambda way=way: jax.block_until_ready(way()), number=1, repeat=20
-    )
-    print(f"{name:17} {1e3 * np.median(seconds):6.2f} ms")
+    print(f"{name:17} {microseconds(way, 1) / 1000:6.2f} ms")
 
 
 # %%
-# These are medians of twenty runs in a single process, so take them as a first look. In a loop, you
-# pay for a thousand calls, and with a stack for one, whichever library you use. NumPy's ``svd`` takes a
-# stack because its authors provided for that. ``vmap`` makes a function for stacks out of one for a
-# single matrix, which helps where nobody has written the stacked version, such as for the gradient of
-# your own function.
+# In a loop, you pay for a thousand calls, and with a stack for one, whichever library you use. NumPy's
+# ``svd`` takes a stack because its authors provided for that. ``vmap`` makes a function for stacks out
+# of one for a single matrix, which helps where nobody has written the stacked version, such as for the
+# gradient of your own function.
 #
 # At a special matrix, the gradient may fail
 # ------------------------------------------
-# The library lives on gradients. We differentiate one element of the nearest orthogonal matrix, for
-# all thousand matrices in one call. Then we do the same for a special matrix, the identity, which is
-# orthogonal already:
+# We differentiate one element of the nearest orthogonal matrix, for all thousand matrices in one call.
+# Then we do the same for a special matrix, the identity, which is orthogonal already:
 def corner(matrix):
     return nearest(jnp, matrix)[0, 1]
 
@@ -218,13 +246,13 @@ print(jax.grad(corner)(jnp.eye(3)))
 
 # %%
 # Mathematically, the gradient at the identity exists. But JAX's rule for ``svd`` divides by
-# differences of squared singular values, and all singular values of an orthogonal matrix are 1. If
-# rounding separates them, as it may in rotations that were measured, the gradient can be finite and
-# wrong. `Autograd's rule <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__
-# divides by the same differences, so this is no reason to stay with autograd. The remedy is to write
-# :doc:`a rule of your own </tutorials/transformations/grad>` for the whole function.
+# differences of squared singular values, and all singular values of an orthogonal matrix are 1. Where
+# rounding happens to separate them, the gradient can even be finite and wrong. `Autograd's rule
+# <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__ divides by the same
+# differences, so this is no reason to stay with autograd. The remedy is to write :doc:`a rule of your
+# own </tutorials/transformations/grad>` for the whole function.
 #
-# The gradient of ``eig`` differs between the libraries. Autograd differentiates the eigenvectors,
+# Not all rules are the same in both libraries: autograd differentiates the eigenvectors of ``eig``,
 # whereas JAX raises an error unless you set ``enable_eigvec_derivs`` in :func:`jax.lax.linalg.eig`. So
 # before you move, compare the gradients that your users need with difference quotients, above all at
 # special matrices.
@@ -243,14 +271,14 @@ eig_of_five, eig_of_fifty = (
 )
 
 # %%
-# The missing conclusion: move the loops and the gradients, rather than single calls. We timed the values
-# of four operations, in :measured:`compared` cases of operation and size. A move from autograd to
-# ``jit`` would speed up :measured:`gained` of these, and slow down :measured:`lost`. The ``svd`` of two
-# hundred rows was :measured:`svd_compiled than NumPy's`. If your users only compute values, one small
-# matrix at a time, such figures are all that they will notice. If they loop over many matrices,
-# ``vmap`` and ``jit`` turn the loop into one call, and do the same for its gradients. So time the
-# longest function that you can compile as a whole, and check its gradients at the special matrices of
-# your field.
+# The missing conclusion: judge the move by loops and gradients, rather than by single calls. Of four
+# operations, timed in :measured:`compared` cases, a move from autograd to ``jit`` would speed up
+# :measured:`gained` and slow down :measured:`lost`. The ``svd`` of two hundred rows was
+# :measured:`svd_compiled than NumPy's`. If your users only compute values, one small matrix at a time,
+# such figures are all that they will notice. But autograd builds a gradient anew in each call, and
+# compiled JAX once. And a loop over many matrices, or over their gradients, becomes one call by
+# ``vmap`` and ``jit``. So time the longest function that you can compile as a whole, and check its
+# gradients at the special matrices of your field.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # the price of a call no longer counts.
