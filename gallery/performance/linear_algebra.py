@@ -2,11 +2,11 @@
 How fast is linear algebra?
 ===========================
 
-Your matrix product takes half a second. Is that good? Another library can tell you which of the two
-is ahead, but both may be far from the best that can be had. This page measures how fast the device
-fetches numbers and how fast its best product runs, and compares NumPy, PyTorch and JAX with these
-limits. Such a limit also exposes a time that is too
-good to be true, just as a known property exposes an answer that is wrong.
+Your matrix product takes half a second. Is that good? If you time another library, you learn which
+of the two is ahead, but both may be far from what your device can do. So this page measures how fast
+the device fetches numbers and how fast its best product runs, and compares NumPy, PyTorch and JAX with
+these limits. A limit also exposes a time that is too good to be true, just as a known property exposes
+an answer that is wrong.
 """
 
 # %%
@@ -70,8 +70,8 @@ print(traced.as_text().count("stablehlo.reduce("), "before compiling")
 print(traced.compile().as_text().count(" reduce("), "after compiling")
 
 # %%
-# One sum fewer saves time, but how each library writes its loops matters, too. Does JAX end up ahead
-# of NumPy?
+# To add up a matrix, the device has to fetch all of it, so one sum fewer should save time. But how
+# each library writes its loops matters, too. Does JAX end up ahead of NumPy?
 from jaxcap.report.claims import claim, speedup_of
 
 one_sum_pays = claim(
@@ -82,8 +82,7 @@ one_sum_pays = claim(
 one_sum_pays
 
 # %%
-# For the product, all three libraries have to do the same arithmetic, each with code that was tuned
-# for it:
+# The product needs the same arithmetic in each library, and each has code that was tuned for it:
 product_is_faster = claim(
     "JAX multiplies large matrices in float64 faster than NumPy",
     results,
@@ -97,9 +96,9 @@ product_is_faster
 # How fast could it be?
 # ---------------------
 # A device has two limits: how many operations it can do in a second, and how many bytes it can
-# fetch from memory. Data sheets state both, but for a clock speed that your machine may not
-# sustain. So we measure them, with calls that should run into one limit only: large products for
-# the arithmetic, and large copies and sums for the memory.
+# fetch from memory. Data sheets state both, but your machine may not sustain what they promise. So we
+# measure them, with calls that should run into one limit only: large products for the arithmetic, and
+# large copies and sums for the memory.
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.results.ceilings import Ceilings
 
@@ -116,8 +115,8 @@ for device, limit in ceilings.items():
 
 # %%
 # Each of the n² elements of a product takes n multiplications and almost as many additions, so the
-# whole product takes 2n³ operations. Divided by the rate of arithmetic, these give the shortest time
-# in which the device could do them. What share of the measured time is that?
+# whole product takes about 2n³ operations. Divide that by the rate of arithmetic, and you have the
+# shortest time in which the device could do them. What share of the measured time is that?
 product = results.only("JAX", task="product")
 n = points["product"]
 least_s = 2 * n**3 / ceilings[product.device].flops_per_s["float64"]
@@ -127,13 +126,12 @@ print(f"measured {1e3 * product.time.value:.1f} ms")
 print(f"share    {least_s / product.time.value:.2f}")
 
 # %%
-# A share near 1 says that you have the best product that we could measure. That was one of JAX or,
-# on a CPU, of NumPy, so a library that we didn't try may still do better.
+# A share near 1 says that your product is as good as the best that we measured. The best was JAX's or,
+# on a CPU, perhaps NumPy's, so a library that we didn't try may still do better.
 #
 # A *roofline* plot shows these shares for all tasks with floating-point arithmetic. The roof is the
-# highest rate that the two limits allow. Under its slope, memory sets the limit, and under its flat part,
-# arithmetic does. A task far below the roof is held up by something else. Each percentage is the highest share that a
-# library reached:
+# highest rate that the two limits allow. Under its slope, memory sets the limit, and under its flat
+# part, arithmetic does. Each percentage is the highest share that a library reached:
 results_and_costs = [
     (result, experiments.least_cost(**result.parameters))
     for result in results
@@ -153,7 +151,7 @@ _ = figures.roofline(
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# The share shows how much could be left to gain, but it doesn't promise that anybody can get it. To
+# A share shows how much could be left to gain, but it doesn't promise that anybody can get it. To
 # invert a matrix, for example, takes steps that have to wait for one another, whatever the device
 # could do in the meantime.
 #
@@ -186,16 +184,15 @@ for library in libraries():
     print(f"{library.name:8} largest {off.max():.1e}, mean {off.mean():.1e}")
 
 # %%
-# Rounding leaves a small distance from the identity, and a mistake would leave a large one. The
-# program that stopped its clock too early also printed a "maximum absolute offset from identity"
-# for three libraries, but for JAX, the number was the mean. The two numbers that we print for JAX
-# show how much better the mean makes it look. Report the largest distance, because a mean can hide
-# a single wrong element.
+# These distances should be small, because in a random matrix like this one, rounding costs only some of
+# float64's sixteen digits. The program that stopped its clock too early also printed a "maximum
+# absolute offset from identity" for three libraries, but for JAX, the number was the mean. The two
+# numbers that we print for JAX show how much better the mean makes it look. Report the largest
+# distance, because a mean can hide a single wrong element.
 #
-# All of this was in float64. In float32, digits may be missing on purpose, because JAX's `default
-# precision <https://docs.jax.dev/en/latest/201/precision.html>`__ favours speed. Inside a product,
-# it lets TPUs round the matrices to bfloat16, and recent GPUs to TF32, both of which have fewer
-# digits than float32. If you need all of them, pass ``precision="highest"``.
+# With float32, the test may find digits that are missing on purpose: by JAX's `default precision
+# <https://docs.jax.dev/en/latest/201/precision.html>`__, a product may round its matrices to bfloat16
+# on a TPU, and to TF32 on recent GPUs. If you need all digits, pass ``precision="highest"``.
 #
 # Takeaway
 # --------
@@ -210,12 +207,11 @@ reached = roofline_fraction(
 )
 
 # %%
-# Judge a time by the shortest that you can show to be possible, and an answer by a property that it must
-# have. On
-# this page's machine, JAX's product in float64 was :measured:`against_numpy than NumPy's`, and
-# reached :measured:`reached` of the best product that we measured. If a product's share is far above
-# 1, suspect the clock. Multiply a matrix by its inverse to find wrong digits, and look at the worst
-# element, because a mean can hide it.
+# Judge a time by the shortest that you can show to be possible, and an answer by a property that it
+# must have. On this page's machine, JAX's product in float64 was
+# :measured:`against_numpy than NumPy's`, and reached :measured:`reached` of the best product that we
+# measured. If a product's share is far above 1, suspect the clock. To find wrong digits in an inverse,
+# multiply it by its matrix, and look at the element that is farthest from the identity's.
 #
 # :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device, and
 # :func:`~jaxcap.report.roofline.roofline_fraction` compares your times with them. Next: :doc:`will
