@@ -4,7 +4,8 @@ Can you trust the intervals on this site?
 
 This site puts an interval and a verdict beside its comparisons. To find out what they are worth, we
 test both. Is a call found to be as fast as itself, and does the next measurement fall inside the
-interval of the last? Three well-known tools take the same tests in the same time.
+interval of the last? For comparison, three well-known tools get the same time to measure the same
+calls.
 """
 
 # %%
@@ -19,7 +20,7 @@ twice.speedups(over="A")
 
 # %%
 # Two verdicts are right here. *About as fast* says that the whole interval lies within a quarter of 1,
-# and *undecided* that it is too wide to tell. *Faster* or *slower* would be a false alarm:
+# and *undecided* that it is too wide for that. *Faster* or *slower* would be a false alarm:
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = sum(verdict in ("faster", "slower") for verdict in verdicts)
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
@@ -45,11 +46,11 @@ as_fast
 # we repeated them, first on a quiet machine, and then while another process kept one core busy. That
 # takes too long for a build, so from here on the numbers come from a recording.
 #
-# Three other tools got as much time as ours, with settings to match. ``timeit`` prints the best of
-# several repeats, and PyTorch's ``Timer`` the median and the quartiles. Neither gives a verdict, so we
-# count a difference if ``timeit``'s ranges, or the quartile ranges of ``Timer``, don't overlap. pyperf
-# compares functions by a t-test. It starts new processes for every function, so it had time for fewer
-# questions, and for as few as two processes, where its default is twenty.
+# Three other tools got as much time as ours. ``timeit`` prints the best of several repeats, and
+# PyTorch's ``Timer`` the median and the quartiles. Neither gives a verdict, so we count a difference if
+# ``timeit``'s ranges, or the quartile ranges of ``Timer``, don't overlap. pyperf compares functions by
+# a t-test. It starts new processes for every function, twenty by default. In our time, it could start
+# only a few of them, and answer one question where the others answer all.
 import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
@@ -102,10 +103,10 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # twenty. But our intervals say where the *next run* will come out, which scatters as well. So they are
 # wider than an interval for the true ratio, which makes alarms rarer and leaves more undecided.
 #
-# The other tools found their difference in :measured:`found_by_others` of the runs, busy or not. But
-# theirs was easier to find. We :doc:`keep freed memory </tutorials/performance/timing>`, and they ran
-# without that setting, where new arrays make the function slower op by op: it differed from the
-# compiled one by a factor of about :measured:`others_factor`.
+# The other tools found their difference in :measured:`found_by_others` of the runs, but it was another
+# difference. We :doc:`keep freed memory </tutorials/performance/timing>`, and they ran without that
+# setting, so that op by op, new arrays took more time. For them, the two functions differed by a factor
+# of about :measured:`others_factor`.
 #
 # Does the next run agree?
 # ------------------------
@@ -154,9 +155,9 @@ print(f"our intervals allow for runs that differ by {DRIFT:.1%}")
 # %%
 # A run sees how much its own processes differ, but not how much runs differ beyond that. So our
 # intervals of a time assume the value in the last line, and those of a ratio half of it, because what
-# slows down one side usually slows down the other. Where runs differ by more than we assume, as they may
-# on a busy machine or with an unusual kernel, our intervals promise too much. Tomorrow, the clock speed, the temperature and the
-# neighbours on the machine will be different, and nothing measured today says how much that matters.
+# slows down one side usually slows down the other. Where runs differ by more than we assume, our
+# intervals may promise too much. And tomorrow, the clock speed, the temperature or the neighbours on the
+# machine may be different, and nothing measured today says how much that matters.
 #
 # To repeat the audit, type this in a clone of the repository, on a machine with nothing else to do. It
 # prints more tables, and replaces the recording that this page reads:
