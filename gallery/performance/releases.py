@@ -4,16 +4,15 @@ Has JAX become faster?
 
 Time a program under an old release and under today's, and one of the two numbers will be larger.
 Did JAX change, or did you see noise? This page looks for programs whose times have changed, and shows
-how to tell them from those that only seem to. You need that before you report a regression, or stay
-with an old release because of one.
+how to tell them from those whose times only seem to. You need that before you report a regression, or
+stay with an old release because of one.
 """
 
 # %%
 # Whether JAX is faster depends on the program
 # --------------------------------------------
-# It takes hours to measure dozens of releases, so this page reads an earlier recording. Each of its
-# small programs ran in a few fresh processes under every release, and the releases took turns on one
-# machine:
+# It takes hours to measure dozens of releases, so this page reads an earlier recording. Many small
+# programs ran in a few fresh processes under each release, and the releases took turns on one machine:
 from jaxcap.releases.recorded import recorded
 
 releases = recorded()
@@ -67,9 +66,9 @@ figures.headline(figure, f"{finding}, {len(slower)} slower (orange)")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# In a row with both colours, not even programs of one kind agree. Nor are all programs a fair sample,
-# since those in the row *issues* replay slowdowns that users reported. The rest of this page shows what
-# a grey dot would need to get a colour.
+# In a row with both colours, not even programs of one kind agree. And don't take the counts for a
+# verdict: the programs in the row *issues* replay slowdowns that users reported. The rest of this page
+# shows what a grey dot would need to get a colour.
 #
 # A release can differ from itself
 # --------------------------------
@@ -105,8 +104,8 @@ _ = axes.legend(loc="upper left")
 # Even under a single release, some processes take longer than others. A difference between two
 # releases means something if it is large compared with that scatter. So let each process contribute
 # one number, its median time. Welch's t-test then asks: if nothing had changed, how often would the
-# means of two groups of numbers come out at least this far apart? The answer is the *p-value*. We
-# compare logarithms, because what disturbs a process tends to multiply its times:
+# means of two groups of numbers lie at least this far apart, for the scatter within them? The answer is
+# the *p-value*. We compare logarithms, because what disturbs a process tends to multiply its times:
 from scipy.stats import ttest_ind
 
 
@@ -117,8 +116,8 @@ def p_value(estimates, before, after):
 
 
 # %%
-# Here are five programs under the oldest release and the newest. Going by the times alone, which of
-# them would you say have changed? Then look at the last column:
+# Here are five programs under the oldest release and the newest. By their times alone, which of them
+# have changed? Decide before you look at the last column:
 from jaxcap.results.tables import Table
 
 by_name = {series.benchmark: series for series in timed}
@@ -170,9 +169,9 @@ observed = [
 p_values = np.nan_to_num(observed, nan=1.0)
 corrected = false_discovery_control(p_values)
 print(f"{len(steps):,} comparisons")
-print(f"{0.05 * len(steps):,.0f} expected up to 0.05 at most by chance")
-print(f"{np.sum(p_values <= 0.05):,} with a p-value up to 0.05")
-print(f"{np.sum(corrected <= 0.05):,} after a correction")
+print(f"{np.sum(p_values <= 0.05):,} have a p-value up to 0.05")
+print(f"up to {0.05 * len(steps):,.0f} would, if nothing had ever changed")
+print(f"{np.sum(corrected <= 0.05):,} are left after a correction")
 
 # %%
 # A list of all p-values up to 0.05 would mix real changes with false alarms, and nothing in it says
@@ -187,9 +186,9 @@ print(f"{np.sum(corrected <= 0.05):,} after a correction")
 # under a single release, so that bad luck may make one release look slow and the next fast. Wherever
 # the processes of a release are far apart, the ranges of the two releases therefore must not overlap.
 #
-# Even so, a little luck helps a change onto such a list, so that listed changes tend to look larger than
-# they are. Statisticians call this the winner's curse. The cure is to measure what you have picked once
-# more, and to believe the second number, because it wasn't used for the selection:
+# Even so, a little luck may help a change onto such a list, and then it looks larger there than it is.
+# Statisticians call this the winner's curse. The cure is to measure what you have picked once more, and
+# to believe the second number, because it wasn't used for the selection:
 again = []
 for change in releases.changes:
     second = releases.change_in_second_recording(change)
@@ -211,12 +210,12 @@ note = (
 Table("The largest changes, measured twice", columns, rows, [note])
 
 # %%
-# Of the changes that were recorded twice, :measured:`shrunk` were smaller the second time. Changes as
-# large as these have causes that can be found: in
-# 0.11.1, on a CPU, a loop that wrote a small slice of an array `rewrote the whole array
-# <https://github.com/jax-ml/jax/issues/40101>`__ in every step. To find the release that slowed down a
-# program of your own, :ref:`jaxcap bisect <command-bisect>` takes a function and two releases, and
-# searches those between.
+# Of the changes that were recorded twice, :measured:`shrunk` were smaller the second time. If luck had
+# made the list, nearly all would be, and if luck had no part in it, about half. A change that is seen
+# again has a cause. In 0.11.1, for example, on a CPU, a loop that wrote a small slice of an array
+# `rewrote the whole array <https://github.com/jax-ml/jax/issues/40101>`__ in every step. To find the
+# release that slowed down a program of your own, :ref:`jaxcap bisect <command-bisect>` takes a function
+# and two releases, and searches those between.
 #
 # Takeaway
 # --------
@@ -235,8 +234,8 @@ typical_scatter = f"{np.exp(np.median(scatters)):.1f}"
 # Whether JAX has become faster depends on your program. On the machine of this recording,
 # :measured:`less_time` of :measured:`count` take less time under the newest release than under the
 # oldest, and :measured:`more_time` take more. The others changed too little or too uncertainly, or
-# NumPy's time changed as well. These counts are no verdict on JAX, because many of the programs were chosen for
-# slowdowns that users had reported.
+# NumPy's time changed as well. These counts are no verdict on JAX, because many of the programs were
+# chosen for slowdowns that users had reported.
 #
 # Before you report a regression, measure each release in several processes, and one release twice.
 # Correct for the number of comparisons: at one false alarm in twenty, :measured:`many` comparisons
