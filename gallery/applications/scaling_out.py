@@ -24,7 +24,7 @@ devices of one CPU.
 # The process that builds this page may have looked for its devices already, so we start new ones.
 # ``run_python`` sets the two variables, runs Python to its end, and returns what it printed.
 from jaxcap.report.source import Source
-from jaxcap.report.virtual_devices import run_python, start_python
+from jaxcap.report.virtual_devices import finish, run_python, start_python
 
 count = "import jax; print(jax.device_count(), 'devices')"
 print(run_python("-c", count, devices=8))
@@ -107,7 +107,7 @@ Source(train_flax.data_mesh, train_flax.sharding)
 # rounded differently.
 #
 # To check, we train three times with the same batches, for a few steps in each of two short epochs.
-# The first two trainings run on one device and on eight:
+# None of the trainings is timed, so they may run at once. The first two have one device and eight:
 import tempfile
 from pathlib import Path
 
@@ -117,13 +117,13 @@ TRAIN = (
     *("--data", "subset", "--dry-run", "--num-epochs", "2"),
     *("--batch-size-training", "32", "--batch-size-validation", "200"),
 )
-_ = run_python(*TRAIN, "--log", str(logs / "1 device"), devices=1)
-_ = run_python(*TRAIN, "--log", str(logs / "8 devices"), devices=8)
+one = start_python(*TRAIN, "--log", str(logs / "1 device"), devices=1)
+eight = start_python(*TRAIN, "--log", str(logs / "8 devices"), devices=8)
 
 # %%
-# The third training has four devices in each of two processes, as on a cluster. So we start the
-# program twice, and tell each process the address of the first one, how many there are, and which
-# of them it is:
+# The third has four devices in each of two processes, as on a cluster. So we start the program
+# twice, and tell each process the address of the first one, how many there are, and which of them
+# it is:
 import socket
 
 with socket.socket() as free:
@@ -132,9 +132,10 @@ with socket.socket() as free:
 
 JOB = ("--coordinator", f"127.0.0.1:{port}", "--processes", "2")
 log = ("--log", str(logs / "2 processes"))
+first = start_python(*TRAIN, *JOB, "--process", "0", *log, devices=4)
 second = start_python(*TRAIN, *JOB, "--process", "1", devices=4)
-_ = run_python(*TRAIN, *JOB, "--process", "0", *log, devices=4)
-_ = second.communicate()
+for training in (one, eight, first, second):
+    finish(training)
 
 # %%
 # Here are the mean training losses of both epochs:
@@ -217,14 +218,16 @@ sharing_pays
 # Takeaway
 # --------
 several = scaling[-1].variant
+images = str(scaling[-1].parameters["batch"])
 at_most = scaling.speedup(several, over="1 device")
 
 # %%
 # To use more devices, you don't write another program. You say how arrays lie on a mesh, and XLA
 # adds the messages. As long as the whole batch stays the same, the training does too, apart from
-# rounding: in two short epochs, the losses on this page differed by at most :measured:`difference`
-# of their value. Speed is another matter. On this page's machine, :measured:`several` were
-# :measured:`at_most than one`. Parts of one CPU can show that a program is right, but not how fast it
-# would be on real devices, so before you pay for eight of those, time a step on one and on two.
+# rounding: in two short epochs, the losses on this page differed by at most
+# :measured:`difference` of their value. Speed is another matter. On this page's machine, with
+# batches of :measured:`images` images, :measured:`several` were :measured:`at_most than one`.
+# Parts of one CPU can show that a program is right, but not how fast it would be on real devices,
+# so before you pay for eight of those, time a step on one and on two.
 #
 # Next: :doc:`who decides how an array is split </tutorials/applications/sharding>`, if XLA doesn't.

@@ -44,7 +44,17 @@ def run_python(*arguments: str, devices: int) -> str:
     RuntimeError
         If the process fails, with what it said.
     """
-    process = start_python(*arguments, devices=devices)
+    return finish(start_python(*arguments, devices=devices))
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    """Wait for the end of a process that `start_python` started, and return what it printed.
+
+    Raises
+    ------
+    RuntimeError
+        If the process fails, with what it said.
+    """
     printed, complaints = process.communicate()
     if process.returncode:
         raise RuntimeError(f"Python failed with status {process.returncode}: {complaints.strip()}")
