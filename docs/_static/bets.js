@@ -130,16 +130,22 @@
     return details;
   }
 
-  // Fold the answer away: the takeaway, and what stands in the section of the claim.
-  function foldAnswer(box, anchor) {
+  // The parts that answer: the takeaway, and what stands in the section of the claim. Each has a function
+  // that folds it away, or unfolds it; until it is needed, the page stays as it is.
+  function answersOf(box, anchor) {
     const takeaway = document.querySelector(".jaxcap-takeaway");
     const section = document.getElementById(anchor)?.closest("section");
-    const answers = takeaway ? [folded([takeaway], "Takeaway")] : [];
+    const parts = { takeaway: [takeaway && [takeaway], "Takeaway"] };
     if (section && !section.contains(box)) {
       const [heading, ...rest] = section.children;
-      answers.push(folded(rest, heading.firstChild.textContent));
+      parts.section = [rest, heading.firstChild.textContent];
     }
-    return answers;
+    const details = {};
+    return (name, isFolded) => {
+      const [part, what] = parts[name] ?? [];
+      if (part && isFolded) details[name] ??= folded(part, what);
+      if (details[name]) details[name].open = !isFolded;
+    };
   }
 
   function offer(box, data) {
@@ -148,7 +154,7 @@
     const place = element("div", {});
     const summary = element("summary", {});
     const details = element("details", {}, summary, place, status);
-    let answers = [];
+    const fold = answersOf(box, data.anchor);
 
     function onBet(bet) {
       const scored = score(bet, data);
@@ -168,14 +174,21 @@
         const link = element("a", { href: data.settings }, "How we measure");
         status.replaceChildren("Bets are off on all pages. Switch them on again in ", link, ".");
       }
-      const isFolded = mode === "first" && !bet;
-      if (isFolded && !answers.length) answers = foldAnswer(box, data.anchor);
-      for (const answer of answers) answer.open = !isFolded;
+      foldUntilBet();
+    }
+
+    // Whoever opens the box is about to bet, and shouldn't see the answer right below it.
+    function foldUntilBet() {
+      const { mode, bets } = load();
+      const waits = mode !== "off" && !bets[data.page];
+      fold("takeaway", waits && (mode === "first" || details.open));
+      fold("section", waits && mode === "first");
     }
 
     details.append(settings(show));
     box.append(details);
     show();
+    details.ontoggle = foldUntilBet;
     details.open = load().mode === "first" && !load().bets[data.page];
   }
 

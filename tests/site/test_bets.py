@@ -158,6 +158,21 @@ def test_answer_is_folded_only_for_readers_who_ask(reader: Page, site: Path) -> 
         expect(answer).to_be_visible()
 
 
+def test_takeaway_is_folded_while_a_bet_is_open(reader: Page, site: Path) -> None:
+    takeaway = reader.get_by_text("In short: jit wins.")
+    box = reader.locator(".jaxcap-bet > details > summary")
+    reader.goto((site / "faster.html").as_uri())
+    box.click()
+    expect(takeaway).to_be_hidden()
+    expect(reader.get_by_text("Behold.")).to_be_visible()
+    box.click()  # without a bet
+    expect(takeaway).to_be_visible()
+    bet(reader, site / "faster.html", "faster", "3 times")
+    expect(takeaway).to_be_visible()
+    reader.get_by_role("button", name="Clear my bets").click()
+    expect(takeaway).to_be_hidden()
+
+
 def test_answer_unfolds_when_folding_is_switched_off(reader: Page, site: Path) -> None:
     reader.goto((site / "faster.html").as_uri())
     reader.locator(".jaxcap-bet > details > summary").click()
