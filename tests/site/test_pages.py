@@ -37,7 +37,7 @@ MEASURING = sorted(
 )
 # The first page is too early for it, and the one on timing compares ways to measure.
 # All results that they show are indexed under a page before them.
-SHARING = {"applications/winograd", "performance/geometry"}
+SHARING = {"applications/convolutions", "applications/winograd", "performance/geometry"}
 HEADLINES = sorted(set(MEASURING) - {"basics/introduction", "performance/timing"})
 # The first page, and those that Sphinx makes.
 NOT_IN_NAVIGATION = {"index", "genindex", "py-modindex", "search"}

@@ -191,7 +191,7 @@ KEYWORDS = {
     "applications/calibration": ("optimisation", "least squares"),
     "applications/attenuation": ("Deming regression", "errors in variables"),
     "applications/mnist": ("neural network", "Flax", "training"),
-    "applications/training_speed": ("lax.scan", "images per second", "epoch"),
+    "applications/training_speed": ("lax.scan", "Amdahl's law", "bottleneck"),
     "applications/convolutions": ("im2col", "convolution", "slow gradient", "dim_labels"),
     "applications/winograd": ("Winograd's algorithm", "fewer multiplications", "rounding errors"),
     "applications/scaling_out": ("sharding", "data parallelism", "mesh"),
