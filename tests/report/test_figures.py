@@ -193,10 +193,22 @@ class TestBars:
     def test_writes_names_times_and_units(self, results: ResultSet) -> None:
         figure = bars(results.select(size=1000), title="A title")
         shown = texts(figure)
-        for text in ("op by op", "jit", "1.0 ms", "250 µs", "A title", figures.TIME):
+        for text in ("op by op", "jit", "1.0 ms", "A title", figures.TIME):
             assert text in shown
         assert figure.axes[0].get_xlim()[0] == 0
         assert figure.axes[0].yaxis_inverted()  # the first result is on top
+
+    def test_tells_the_factor_of_the_title_beside_the_time(self) -> None:
+        # The machine slowed down in the last rounds, so that the quotient of the medians is 3.
+        slow_s, fast_s = [2.0] * 4 + [4.0] * 4, [0.5] * 3 + [1.0] * 5
+        fast = make_result("jit", make_run(fast_s))
+        pair = make_set(make_result("op by op", make_run(slow_s)), fast)
+        figure = bars(pair)
+        factor = pair.speedup("jit", over="op by op").verdict_in_words
+        assert f"1.0 s\n{factor}" in texts(figure)
+        assert factor in figure.get_suptitle().replace("\n", " ")
+        assert not factor.startswith("3")
+        assert "3.0 s" in texts(figure)
 
     def test_names_the_parameters_that_vary(self, results: ResultSet) -> None:
         labelled = texts(bars(results + make_set(make_result("other", parameters={"k": 1}))))

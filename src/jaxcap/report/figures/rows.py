@@ -67,7 +67,11 @@ def bars(
     limits = limits_of([*estimates, *map(getter(value), among or ())])
     figure, axes = plt.subplots(figsize=(6.0, 1.5 + 0.5 * len(results)))
     colours = palette(results.variants)
-    _draw_rows(axes, estimates, [colours[result.variant] for result in results], limits=limits)
+    told = [estimate.short for estimate in estimates]
+    if value == "time":
+        told = _with_factors(results, over or findings.first_everywhere(results))
+    colour = [colours[result.variant] for result in results]
+    _draw_rows(axes, estimates, colour, told, limits=limits)
     axes.set_yticks(range(len(names)), [escape_math(name) for name in names])
     axes.set_xlabel(label)
     named = dict(zip(names, estimates, strict=True))
@@ -107,7 +111,9 @@ def ratios(
     figure, axes = plt.subplots(figsize=(6.0, 1.7 + 0.5 * len(pairs)))
     colours = palette(results.variants)
     colour = [colours[result.variant] for result, _ in pairs]
-    _draw_rows(axes, [*named.values()], colour, formatter=StrMethodFormatter("{x:g}×"), dots=True)
+    told = [speedup.short for speedup in named.values()]
+    formatter = StrMethodFormatter("{x:g}×")
+    _draw_rows(axes, [*named.values()], colour, told, formatter=formatter, dots=True)
     axes.set_yticks(range(len(named)), [escape_math(name) for name in named])
     low, high = limits_of(named.values())
     reach = (band or 1.1) ** 1.5
@@ -123,25 +129,35 @@ def ratios(
     return figure
 
 
+def _with_factors(results: ResultSet, over: str) -> list[str]:
+    """Tell each time, and below it the factor within rounds, which isn't the quotient of two times."""
+    factors = {
+        result.key: f"\n{speedup.verdict_in_words}"
+        for result, speedup in results.paired_speedups(over)
+    }
+    return [f"{result.time.short}{factors.get(result.key, '')}" for result in results]
+
+
 def _draw_rows(
     axes: Axes,
     estimates: Sequence[Estimate],
     colours: Sequence[str],
+    texts: Sequence[str],
     formatter: Any = None,
     *,
     limits: tuple[float, float] | None = None,
     dots: bool = False,
 ) -> None:
-    """Draw a row for each value: bars, or dots if asked for, or if values lie far apart."""
+    """Draw a row for each value and its text: bars, or dots if asked for, or if values lie far apart."""
     low, high = limits or limits_of(estimates)
     if formatter is None:
         is_time = estimates[0].unit == "s"
         formatter = EngFormatter(unit="s") if is_time else EngFormatter(sep="")
     is_wide = high > MAX_BAR_RATIO * low
     if is_wide or dots:
-        draw_dots(axes, estimates, colours, with_values=True)
+        draw_dots(axes, estimates, colours, texts)
     else:
-        _draw_bars(axes, estimates, colours)
+        _draw_bars(axes, estimates, colours, texts)
     if is_wide:
         log_axis(axes.xaxis, low, high, formatter, margin=0.08)
         axes.set_xlim(right=high * (high / low) ** 0.3)  # room for the values
@@ -150,7 +166,9 @@ def _draw_rows(
         axes.set_xlim(0, high * 1.25)
 
 
-def _draw_bars(axes: Axes, estimates: Sequence[Estimate], colours: Sequence[str]) -> None:
+def _draw_bars(
+    axes: Axes, estimates: Sequence[Estimate], colours: Sequence[str], texts: Sequence[str]
+) -> None:
     rows = range(len(estimates))
     values = np.array([estimate.value for estimate in estimates])
     ends = np.array([estimate.observed for estimate in estimates])
@@ -158,7 +176,7 @@ def _draw_bars(axes: Axes, estimates: Sequence[Estimate], colours: Sequence[str]
     drawn = axes.barh(rows, values, xerr=ranges, height=0.6, color=colours, ecolor=INK)
     for row, estimate in enumerate(estimates):
         axes.plot(estimate.medians, [row] * len(estimate.medians), color=INK, **PROCESS)
-    axes.bar_label(drawn, [estimate.short for estimate in estimates], padding=9)
+    axes.bar_label(drawn, texts, padding=9)
     axes.set_ylim(len(estimates) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
 
@@ -167,21 +185,15 @@ def draw_dots(
     axes: Axes,
     estimates: Sequence[Estimate],
     colours: Sequence[str],
-    *,
-    with_values: bool = False,
+    texts: Sequence[str] = (),
 ) -> None:
-    """Draw the processes of each row as dots on their range, and a line through their median."""
+    """Draw the processes of each row as dots on their range, a line through their median, and a text."""
     for row, (estimate, colour) in enumerate(zip(estimates, colours, strict=True)):
         low, high = estimate.observed
         axes.hlines(row, low, high, color=colour, linewidth=1.2)
         axes.plot(estimate.medians, [row] * len(estimate.medians), "o", color=colour)
         axes.plot(estimate.value, row, "|", color=INK, markersize=14, markeredgewidth=2)
-        if with_values:
-            axes.annotate(
-                estimate.short,
-                (max(high, estimate.value), row),
-                (9, 0),
-                textcoords="offset points",
-                va="center",
-            )
+    for row, (estimate, text) in enumerate(zip(estimates, texts, strict=False)):
+        right = max(estimate.observed[1], estimate.value)
+        axes.annotate(text, (right, row), (9, 0), textcoords="offset points", va="center")
     axes.set_ylim(len(estimates) - 0.5, -0.5)

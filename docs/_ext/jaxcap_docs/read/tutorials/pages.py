@@ -41,7 +41,9 @@ from jaxcap_docs.read.tutorials.facts import facts_of
 logger = logging.getLogger(__name__)
 
 # Drawings in which processes are dots. Below the first of them on a page stands what that means.
-SHOWING_PROCESSES = {"scaling", "bars", "ratios", "returns"}
+SHOWING_PROCESSES = {
+    *("bars", "panels", "ratios", "returns", "running_total", "scaling", "speedups", "waterfall"),
+}
 KEY = (
     "A dot is one process, and a mark their median. A ratio is the median of the ratios within rounds, "
     "so it may differ from the quotient of two marks: "
