@@ -119,11 +119,12 @@ note = "The distance from the closed form is the larger of the two, in slope and
 Table("Three searches and the exact optimum", headers, rows, [note])
 
 # %%
-# The distances are far smaller than the sensors' noise, so all three found the optimum. Differences
-# need more evaluations because, with two parameters, a gradient takes three of them: one at the point itself, and
-# one beside it for each parameter. With a hundred parameters, it would take a hundred and one.
-# In the other two rows, each evaluation brings its gradient along, :doc:`however many parameters
-# there are </tutorials/transformations/grad>`.
+# The distances are far smaller than the scatter that noise gives to such a slope, which we measure
+# :doc:`two pages on </tutorials/applications/attenuation>`, so all three found the optimum.
+# Differences need more evaluations because, with two parameters, a gradient takes three of them: one
+# at the point itself, and one beside it for each parameter. With a hundred parameters, it would take a
+# hundred and one. In the other two rows, each evaluation brings its gradient along, :doc:`however many
+# parameters there are </tutorials/transformations/grad>`.
 #
 # Do fewer evaluations save time?
 # -------------------------------
@@ -184,11 +185,15 @@ jit_pays = claim(
 jit_pays
 
 # %%
-# Two effects compete here. NumPy passes over the readings several times, to subtract, to divide, to
-# square and so on, and JAX can :doc:`merge these passes </tutorials/transformations/jit>`. But each
-# call into JAX has an :doc:`overhead </tutorials/performance/dispatch_overhead>`, however few the
-# readings are. With ten thousand of them, a compiled evaluation was
-# :measured:`evaluation than one in NumPy`, and a search has to compute the gradient as well.
+# NumPy passes over the readings several times, to subtract, to divide, to square and so on, and JAX
+# can :doc:`merge these passes </tutorials/transformations/jit>`. With many readings, that saves memory
+# traffic. With few, what counts is the overhead: of each pass in NumPy, and of :doc:`the one call in
+# JAX </tutorials/performance/dispatch_overhead>`. With ten thousand, a compiled evaluation was
+# :measured:`evaluation than one in NumPy`.
+#
+# But a search needs the gradient, too. SciPy makes :measured:`count_with` of JAX's evaluations, each
+# with its gradient, or :measured:`count_without` of NumPy's, so JAX's save time only where one of them,
+# with what SciPy does around it, costs less than :measured:`break_even` of NumPy's.
 #
 # Now consider the whole fit. If evaluations were all that it cost, how long would SciPy's fit with
 # differences take?
@@ -201,9 +206,9 @@ print("the whole fit:", whole.short)
 
 # %%
 # In 64 bits, an evaluation takes a little longer than this, but most of the rest is SciPy's own work:
-# between evaluations, Python code chooses directions and the lengths of steps. Inside JAX, compiled
-# code does that, and a whole fit is one call. The price is the first fit, which has to wait for the
-# compiler:
+# between evaluations, Python code forms the differences, and chooses directions and the lengths of
+# steps. Inside JAX, compiled code does that, and a whole fit is one call. The price is the first fit,
+# which has to wait for the compiler:
 first_fit = times.only(experiments.INSIDE).first_call
 print("first fit inside JAX:", first_fit.short)
 print("each fit after it:   ", times.only(experiments.INSIDE).time.short)
@@ -215,6 +220,7 @@ print("each fit after it:   ", times.only(experiments.INSIDE).time.short)
 # Takeaway
 # --------
 count_with, count_without = by_gradient.nfev, by_differences.nfev
+break_even = f"{count_without / count_with:.1f}"
 at_ten_thousand = evaluations.select(size=reference.size)
 evaluation = at_ten_thousand.speedup(COMPILED, over=NUMPY)
 whole_fit = fit_pays.estimate
