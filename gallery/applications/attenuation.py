@@ -88,12 +88,16 @@ def deming(reference, reading, ratio):
 # quantities. Here, the simulation knows it. What if you are wrong about it, by a factor of ten, or
 # because you assume that both sensors are equally noisy?
 ratio = calibration.noise_ratio(reference)
-for assumed in (ratio, ratio / 10, 1):
-    print(f"ratio {assumed:3.0f}:", deming(reference, reading, assumed))
+for assumed in (10 * ratio, ratio, ratio / 10, 1):
+    print(f"ratio {assumed:4.0f}:", deming(reference, reading, assumed))
+
+print("all in reading:", np.polyfit(reference, reading, 1))
 
 # %%
 # With the right ratio, the estimate is close to the law, and a rough guess of the ratio is still
 # good enough. But to assume equal noise, for sensors as different as these, leaves much of the bias.
+# The last line assumes that only the readings are noisy. Then the question can be turned round, and a
+# line that predicts the reading from the reference is the law, as far as the reference is exact.
 #
 # For a single sensor, a good result may be luck, so try both estimators on a hundred sensors that
 # follow the same law:
@@ -150,9 +154,10 @@ for place, ends in {"inside": (low, high), "above": (high, 2 * high)}.items():
         print(f"{place:6} {name:13} rmse {size:.4f}, mean {mean:+.4f}")
 
 # %%
-# Inside the range, least squares has the smaller error, because that is what it minimises. But it
-# pulls every reading towards the middle of that range, so larger quantities come out too low, as
-# their mean error shows. Deming's fit corrects these without such a bias.
+# Of quantities that are spread as in the calibration, least squares has the smaller error, because
+# that is what it minimises. But it pulls every reading towards the middle of the range, so larger
+# quantities come out too low, as their mean error shows. Deming's fit corrects these without such a
+# bias.
 #
 # Takeaway
 # --------
@@ -170,8 +175,8 @@ nearer_of = f"{nearer} of {SENSORS}"
 # slope was off by :measured:`bias` on average, and scattered by :measured:`deviation` from sensor to
 # sensor. More readings reduce the scatter, and leave the bias as it is. What helps is knowledge:
 # told how the noise is divided between the two sensors, Deming's estimator came nearer to the true
-# slope for :measured:`nearer_of` sensors. If you only want to correct readings from the calibrated
-# range, stay with least squares.
+# slope for :measured:`nearer_of` sensors. If you only want to correct readings of quantities that are
+# spread as they were in the calibration, stay with least squares.
 #
 # Next: a model with millions of parameters instead of two, :doc:`trained in JAX and in PyTorch
 # </tutorials/applications/mnist>`.
