@@ -192,8 +192,8 @@ jit_pays
 # :measured:`evaluation than one in NumPy`.
 #
 # But a search needs the gradient, too. SciPy makes :measured:`count_with` of JAX's evaluations, each
-# with its gradient, or :measured:`count_without` of NumPy's, so JAX's save time only where one of them,
-# with what SciPy does around it, costs less than :measured:`break_even` of NumPy's.
+# with its gradient, or :measured:`count_without` of NumPy's. So JAX's save time only where one of them
+# costs less than :measured:`break_even` of NumPy's, including what SciPy does around it.
 #
 # Now consider the whole fit. If evaluations were all that it cost, how long would SciPy's fit with
 # differences take?

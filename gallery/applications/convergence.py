@@ -137,6 +137,9 @@ def way_to_go(parameters, *data):
     return jnp.linalg.solve(curvature, gradient)
 
 
+# %%
+# We ask how far the three searches for the first sensor had to go, and print the eigenvalues of the
+# curvature as well. At a minimum, none of them is negative:
 searches = {
     "SciPy, never moved": stuck,
     "JAX, other start": lost,
@@ -148,14 +151,13 @@ with jax.enable_x64(True):
         print(f"{name:18} {way_to_go(end.x, *data)}, {curvatures}")
 
 # %%
-# The second pair of numbers in each line are the eigenvalues of the curvature. At a minimum, none is
-# negative, so the first search stopped at no minimum, and its distance means nothing. In the other
-# lines, distances near zero say that a search had arrived. How far can you trust them? The figure
-# compares the estimated distance with the true one, for all searches, and for the worse of the two
-# parameters:
+# The search that never moved is at no minimum, and its distance means nothing. In the other lines,
+# distances near zero say that a search had arrived. How far can you trust them? The figure compares
+# the estimated distance with the true one, for all searches, and for the worse of the two parameters:
 with jax.enable_x64(True):
     ways = np.array(jax.vmap(way_to_go)(ends, references, readings))
 
+# %%
 estimated, true = abs(ways).max(axis=1), abs(found.x - optima).max(axis=1)
 shown = {
     "success": (estimated[found.success], true[found.success]),
