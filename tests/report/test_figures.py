@@ -180,6 +180,21 @@ def test_a_line_has_a_gap_where_its_processes_disagree_and_the_subject_says_so()
     assert title.endswith("no line where processes disagree")
 
 
+@pytest.mark.parametrize(("fastest", "is_moved"), [(("a", "a"), True), (("a", "b"), False)])
+def test_lines_that_cross_stay_where_they_were_measured(
+    fastest: tuple[str, str], is_moved: bool
+) -> None:
+    results = (
+        make_result(name, make_run([1.0 if name == first else 2.0] * 6), parameters={"size": size})
+        for size, first in zip((10, 100), fastest, strict=True)
+        for name in "ab"
+    )
+    (axes,) = scaling(make_set(*results), x="size").axes
+    for line in axes.lines:
+        shown = line.get_transform().transform([10.0, 1.0])
+        assert (shown != pytest.approx(axes.transData.transform([10.0, 1.0]))) == is_moved
+
+
 class TestBars:
     def test_draws_each_time_with_its_interval(self, results: ResultSet) -> None:
         chosen = results.select(size=1000)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -71,7 +72,7 @@ class Overtaking:
     @property
     def at_largest(self) -> Speedup:
         """The speed-up at the largest value."""
-        return self.results.speedup(self.variant, over=self.over, **{self.x: self.sizes[-1]})
+        return self._speedup(self.sizes[-1])
 
     @property
     def finding(self) -> str:
@@ -81,6 +82,9 @@ class Overtaking:
         preposition, _, rest = self._finding().partition(" ")
         is_name = preposition in self.names
         return f"{self.work}: {preposition if is_name else preposition.lower()} {rest}"
+
+    def _speedup(self, size: int) -> Speedup:
+        return self.results.speedup(self.variant, over=self.over, **{self.x: size})
 
     def _finding(self) -> str:
         name, other = self.names
@@ -97,8 +101,8 @@ class Overtaking:
             return f"{name} is faster than {other} at every size, and {speedup.words} at {largest}"
         if self.start == self.sizes[-1]:
             return f"At {largest}, the most of all, {name} is {speedup.words} than {other}"
-        start = _count(self.start)
-        return f"From {start} numbers on, {name} is faster than {other}: {speedup.words} at {most}"
+        start = f"From {_count(self.start)} numbers on"
+        return f"{start}, {name} is{self._again} faster than {other}: {speedup.words} at {most}"
 
     def draw(self) -> Figure:
         """Draw a line for each variant, named at its end, and mark where one overtakes."""
@@ -112,10 +116,17 @@ class Overtaking:
             axes.set_xlabel("numbers in the array")
             axes.set_title(figures.TIME, fontsize=STYLE["font.size"])
             if self.start and self.start > self.sizes[0] and self.at_largest.is_settled:
-                _mark_start(axes, self.start, self.names[0])
+                _mark_start(axes, self.start, f"{self.names[0]} is{self._again} faster")
             figures.label_ends(axes)
             figure.set_label(f"{self.finding}.{self._times_in_words()}")
         return figure
+
+    @property
+    def _again(self) -> str:
+        """Say that ``variant`` is ahead at some smaller size than ``start``, too, if it is."""
+        before = [size for size in self.sizes if size < (self.start or 0)]
+        speedups = (self._speedup(size) for size in before)
+        return " again" if any(speedup.verdict == "faster" for speedup in speedups) else ""
 
     @property
     def _series(self) -> Lines:
@@ -226,8 +237,8 @@ class Mistakes:
         return f" {'; '.join(times)}." if times else ""
 
 
-def _mark_start(axes: Axes, x: int, name: str) -> None:
-    """Mark a size, in the upper left, where lines that grow leave room."""
+def _mark_start(axes: Axes, x: int, what: str) -> None:
+    """Mark from where something holds, in the upper left, where lines that grow leave room."""
     axes.axvline(x, color=figures.GRID, linestyle="--", linewidth=1.2)
-    place, text = (x, 0.98), f"from here on,\n{name} is faster "
-    axes.annotate(text, place, xycoords=axes.get_xaxis_transform(), va="top", ha="right")
+    place: Any = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}
+    axes.annotate(f"from here on,\n{what}", (x, 0.98), (-5, 0), va="top", ha="right", **place)

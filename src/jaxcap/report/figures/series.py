@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import cycle
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, cycle
 from math import nan
 from operator import itemgetter
 from typing import Any
@@ -53,12 +53,13 @@ def draw_series(
 ) -> None:
     """Draw lines through medians, and at each the processes with their range, beside its neighbours.
 
-    A line has gaps where its processes disagree so much that no median is typical of them.
+    Lines that cross aren't moved beside each other, because they would seem to cross elsewhere. A line
+    has gaps where its processes disagree so much that no median is typical of them.
     """
+    dodge_pt = 0.0 if _cross(series.values()) else min(_DODGE_PT, 16 / len(series))
     markers = markers or dict(zip(series, cycle(MARKERS), strict=False))
     for number, (name, points) in enumerate(series.items()):
-        shift = (number - (len(series) - 1) / 2) * min(_DODGE_PT, 16 / len(series))
-        beside = _beside(axes, shift)
+        beside = _beside(axes, (number - (len(series) - 1) / 2) * dodge_pt)
         xs = [position for position, _ in points]
         look: Mapping[str, Any] = {"color": colours[name], "transform": beside}
         ends = [estimate.observed for _, estimate in points]
@@ -80,6 +81,16 @@ def with_gaps(subject: str, series: Iterable[Lines]) -> str:
     estimates = (e for lines in series for points in lines.values() for _, e in points)
     is_whole = all(estimate.is_typical for estimate in estimates)
     return subject if is_whole else f"{subject}; no line where processes disagree"
+
+
+def _cross(lines: Iterable[Sequence[tuple[float, Estimate]]]) -> bool:
+    """Whether all processes saw a line above another at one place, and below it at another place."""
+    for one, other in combinations(map(dict, lines), 2):
+        pairs = [(one[x].observed, other[x].observed) for x in one.keys() & other.keys()]
+        is_below = any(high < low for (_, high), (low, _) in pairs)
+        if is_below and any(low > high for (low, _), (_, high) in pairs):
+            return True
+    return False
 
 
 def _beside(axes: Axes, shift: float) -> Transform:
