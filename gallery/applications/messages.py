@@ -95,10 +95,12 @@ print_messages(batches[0], predicted)
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots()
+colours = figures.palette(predicted)
 for (way, sizes), marker in zip(predicted.items(), figures.MARKERS):
     read = [step.sent_bytes / 1e3 for step in steps if step.way == way]
-    (line,) = axes.loglog(batches, [size / 1e3 for size in sizes], label=way)
-    axes.plot(batches, read, marker, color=line.get_color(), markersize=9)
+    look = {"color": colours[way], "markersize": 9}
+    axes.loglog(batches, [size / 1e3 for size in sizes], label=way, **look)
+    axes.plot(batches, read, marker, **look)
 axes.set_xlabel("examples in the batch")
 axes.set_ylabel("kB that each device sends\n(lower is better)")
 axes.set_xticks(batches, map(str, batches))

@@ -62,8 +62,9 @@ import matplotlib.pyplot as plt
 from jaxcap.report import figures
 
 figure, axes = plt.subplots(figsize=(6, 3.5))
-axes.semilogx(shifts, by_jax, label="JAX, 32 bits")
-axes.semilogx(shifts, by_numpy, label="NumPy, 64 bits")
+lines = {"JAX, 32 bits": by_jax, "NumPy, 64 bits": by_numpy}
+for name, colour in figures.palette(lines).items():
+    axes.semilogx(shifts, lines[name], color=colour, label=name)
 axes.set(xlabel="shift", ylabel="computed variance")
 axes.set_title("The same function of the same thousand numbers")
 figures.label_ends(axes)

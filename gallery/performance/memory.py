@@ -114,8 +114,8 @@ trade_off = f"{INPUTS.capitalize()}: {least} instead of {most}, {price}"
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(6, 3))
-for row, name in enumerate(order):
-    result, colour = results.only(name), figures.COLOURS[row]
+for row, (name, colour) in enumerate(figures.palette(order).items()):
+    result = results.only(name)
     left.barh(row, result.temporary_bytes / 1e6, color=colour)
     milliseconds = [1e3 * seconds for seconds in result.time.medians]
     right.plot(milliseconds, [row] * len(milliseconds), "o", color=colour)

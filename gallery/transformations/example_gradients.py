@@ -77,7 +77,7 @@ import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
 
-for kind, colour in (("right", "C0"), ("wrong", "C3")):
+for kind, colour in figures.palette(("right", "wrong")).items():
     rank = np.flatnonzero(is_wrong == (kind == "wrong"))
     lengths = norms[order][rank]
     plt.semilogy(rank, lengths, "o", color=colour, label=f"{kind} label")

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page
 from sites import HTML
 
 from jaxcap.report import figures
+from jaxcap.report.figures.style import VARIANTS
 
 IMAGES = HTML / "_images"
 # Without a site there is one plot, for whose tests the fixture `html` fails and says what to do.
@@ -28,6 +29,8 @@ SLACK_PX = 1.5
 BACKGROUNDS = {"": "#ffffff", "_dark": "#131416"}  # Furo's
 # Lines that only guide the eye, and cells whose colour is the neutral one of a scale.
 DECORATION = {figures.GRID.lower(), "#c9ccd1", "#ffffff"}
+
+KNOWN = tuple(VARIANTS)  # beginnings of names, such as "NumPy, 64 bits"
 
 # By text: its box, the size of its letters, and whether it is level or upright.
 TEXTS = """
@@ -127,9 +130,14 @@ def test_marks_and_text_stand_out(name: str, theme: str) -> None:
     assert not {colour for colour in texts if contrast(colour, background) < 4.5}
 
 
-def colours_in_legend(svg: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and the colour of each entry of a plot's legends."""
-    for legend in BeautifulSoup(svg, "html.parser").select("g[id^=legend_]"):
+def named_colours(svg: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the colour of each entry of a plot's legends, and of each line named at its end."""
+    soup = BeautifulSoup(svg, "html.parser")
+    for leader in soup.select("g[id^=patch_]:has(+ g[id^=text_]) path"):
+        colour = re.search(r"stroke: (#[0-9a-f]{6})", str(leader["style"]))
+        if colour and colour[1] not in DECORATION | {figures.INK}:
+            yield leader.parent.find_next_sibling("g").find("text").get_text(), colour[1]
+    for legend in soup.select("g[id^=legend_]"):
         colour = None
         for part in legend.select("[style]"):
             if part.name == "text" and colour is not None:
@@ -145,7 +153,7 @@ def test_name_has_one_colour_on_all_pages(html: Path) -> None:
     places: dict[str, dict[str, list[str]]] = {}
     for plot in LIGHT:
         svg = (IMAGES / f"{plot}.svg").read_text(encoding="utf-8")
-        for name, colour in colours_in_legend(svg):
+        for name, colour in named_colours(svg):
             places.setdefault(name, {}).setdefault(colour, []).append(plot)
     for page in (html / "results" / "experiments").glob("*.html"):
         soup = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
@@ -154,3 +162,5 @@ def test_name_has_one_colour_on_all_pages(html: Path) -> None:
                 places.setdefault(name, {}).setdefault(colour.lower(), []).append(page.stem)
     assert {"NumPy", "jit", "PyTorch"} <= places.keys()
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+    expected = {n: c.lower() for n, c in figures.palette(places).items() if n.startswith(KNOWN)}
+    assert {name: colour for name, colour in expected.items() if [*places[name]] != [colour]} == {}

@@ -24,7 +24,8 @@ SMALL = 10.5
 BLUE, ORANGE, GREEN, VIOLET, LILAC, PINK, BROWN, GREY = COLOURS
 # Those that stand for no library, which names without a colour of their own take first.
 _NEUTRAL = (GREEN, LILAC, PINK, BROWN, GREY)
-#: The colour of names that begin so, the longest such beginning first. Those of an experiment differ.
+#: The colour of names that begin so, the longest such beginning first. Those of an experiment differ, and
+#: a name whose colour by its letters is taken there is listed, so that it has one colour everywhere.
 VARIANTS = {
     "NumPy": BLUE,
     "NumPy float32": LILAC,
@@ -85,8 +86,21 @@ VARIANTS = {
     "Flax, scan": PINK,
     "Flax, steps with Winograd": PINK,
     "Flax, scan with Winograd": ORANGE,
-    "PyTorch, data on the device": GREY,
     "PyTorch, compiled": BLUE,
+    "gradient, fori_loop": LILAC,
+    "gradient, scan": GREY,
+    "in a trace of its own": LILAC,
+    "plain dict": PINK,
+    "checkpoint layers": GREY,
+    "checkpoint layers, keep products": GREEN,
+    "psum_scatter": PINK,
+    "psum_scatter, all_gather": BROWN,
+    "ppermute": BLUE,
+    "split batch": ORANGE,
+    "split units": VIOLET,
+    "its first number": PINK,
+    "to NumPy": GREY,
+    "block_until_ready": BLUE,
     "product": ORANGE,
     "cosine": GREEN,
     ".at[].add": GREEN,
@@ -105,7 +119,7 @@ VARIANTS = {
     # Functions, beside which the ways to call them keep their own colours.
     "selu": PINK,
     "sigmoid": LILAC,
-    "wave": BROWN,
+    "wave": BLUE,
     "add": GREY,
     # Times of the same call.
     "wrong": PINK,
