@@ -51,12 +51,13 @@ gained, lost = (
 compared = f"{len(verdicts)}"
 
 # %%
-figure, axes = plt.subplots(figsize=(6, 3.6))
+figure, axes = plt.subplots(figsize=(6, 4.2))
+colours = figures.palette(("jnp", "jit"))
 for row, moved in enumerate(cases.values()):
-    for variant, colour in figures.palette(("jnp", "jit")).items():
-        ratio = moved[variant]
-        axes.plot([ratio.low, ratio.high], [row, row], color=colour)
-        axes.plot(ratio.value, row, "o", color=colour)
+    for (variant, colour), shift in zip(colours.items(), (-0.16, 0.16)):
+        ratio, place = moved[variant], row + shift
+        axes.plot([ratio.low, ratio.high], [place, place], color=colour)
+        axes.plot(ratio.value, place, "o", color=colour)
 axes.axvline(1, color=figures.INK, linestyle="--")
 axes.set_yticks(range(len(cases)), [f"{name}, {n:,}" for name, n in cases])
 axes.invert_yaxis()
@@ -64,7 +65,7 @@ axes.set(xscale="log", xlabel=f"times as fast as {today} (higher is better)")
 axes.xaxis.set_major_formatter("{x:g}")
 finding = f"With jit, {gained} of {compared} cases gain, and {lost} lose"
 figures.headline(figure, finding, "Moved to jnp or to jit, with intervals")
-for variant, colour in figures.palette(("jnp", "jit")).items():
+for variant, colour in colours.items():
     axes.plot([], [], "o-", color=colour, label=variant)
 _ = figure.legend(loc="outside lower center", ncols=2)
 
