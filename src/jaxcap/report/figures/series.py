@@ -22,8 +22,10 @@ from jaxcap.results.statistics import Estimate
 #: Points by the name of their line: the position on the x axis, and the estimate there.
 Lines = Mapping[str, list[tuple[float, Estimate]]]
 
-# More lines have their names at their ends, but not their values.
+# Lines that end at more heights have their names there, but not their values.
 _MAX_VALUES = 4
+# Ends that are closer are on each other.
+_TOGETHER_PT = 6.0
 # The distance between neighbours at the same place, whose processes would lie on each other.
 _DODGE_PT = 5.0
 
@@ -111,18 +113,45 @@ def log_axes(
 
 
 def label_lines(axes: Axes, series: Lines) -> None:
-    """Name lines at their ends, with their last values if they are few; a single one needs no name."""
+    """Name lines at their ends, with their last values if they are few; a single one needs no name.
+
+    Lines that end together have their value below the lowest name.
+    """
     if len(series) < 2:
         return
     texts = {}
     end = max(points[-1][0] for points in series.values())
-    for name, points in series.items():
-        last, estimate = points[-1]
+    groups = _ending_together(axes, series)
+    for lowest, *others in groups if len(groups) <= _MAX_VALUES else ():
+        last, low = series[lowest][-1]
         # A value from another place must not be compared with the others.
         where = "" if last == end else f" at {EngFormatter(sep='')(last)}"
-        value = f"\n{estimate.short}{where}" if len(series) <= _MAX_VALUES else ""
-        texts[escape_math(name)] = escape_math(name) + value
+        high = series[others[-1] if others else lowest][-1][1]
+        start = low.short.removesuffix(f" {high.short.partition(' ')[2]}")  # the unit
+        value = low.short if low.short == high.short else f"{start} to {high.short}"
+        texts[escape_math(lowest)] = f"{escape_math(lowest)}\n{value}{where}"
+        texts |= {escape_math(name): f"{escape_math(name)}," for name in others}
     label_ends(axes, texts)
+
+
+def _ending_together(axes: Axes, series: Lines) -> list[list[str]]:
+    """Group lines whose ends lie on each other, and whose processes don't say which one is below."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    apart_px = _TOGETHER_PT * figure.dpi / 72
+    groups: list[list[str]] = []
+    ends = {name: points[-1] for name, points in series.items()}
+    for name, (last, estimate) in sorted(ends.items(), key=lambda end: end[1][1].value):
+        place = axes.transData.transform((last, estimate.value))
+        for group in groups:
+            lowest_last, lowest = ends[group[0]]
+            distance = abs(place - axes.transData.transform((lowest_last, lowest.value))).max()
+            if distance < apart_px and estimate.observed[0] <= lowest.observed[1]:
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return groups
 
 
 def describe_ends(x: str, series: Lines) -> str:
