@@ -34,7 +34,8 @@
   }
 
   function briefly(size) {
-    return digits(size, 1, size < 10_000 ? { maximumSignificantDigits: 4 } : { notation: "compact" });
+    const look = size < 10_000 ? { maximumSignificantDigits: 4 } : { notation: "compact" };
+    return digits(size, 1, look).replace("K", "k"); // as in figures
   }
 
   function withUnit(value, unit, least) {

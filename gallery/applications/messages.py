@@ -104,7 +104,7 @@ for (way, sizes), marker in zip(predicted.items(), figures.MARKERS):
 axes.set_xlabel("examples in the batch")
 axes.set_ylabel("kB that each device sends\n(lower is better)")
 axes.set_xticks(batches, map(str, batches))
-axes.set_yticks((100, 300, 1000), ("100", "300", "1000"))
+axes.set_yticks((100, 300, 1000), ("100", "300", "1,000"))
 axes.minorticks_off()
 finding = f"Below {8 * WIDTH} examples, split units send less"
 figures.headline(figure, finding, f"A step of a network {WIDTH} wide")

@@ -19,7 +19,7 @@ from fakes import CPU, GPU, make_result, make_run, make_set
 from jaxcap_docs import finish, page_records
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
 from jaxcap_docs.read import commands
-from jaxcap_docs.read.quotes import comparative, in_digits
+from jaxcap_docs.read.quotes import comparative
 from jaxcap_docs.read.releases import replays
 from jaxcap_docs.read.results import experiments, rooflines
 from jaxcap_docs.read.results.trust import published_values
@@ -33,6 +33,7 @@ from jaxcap import published
 from jaxcap.experiments import catalogue
 from jaxcap.measure import digest
 from jaxcap.report import figures
+from jaxcap.report.findings import in_powers
 from jaxcap.results import Result, ResultsError
 from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.files import slug
@@ -454,7 +455,7 @@ def test_comparison_reads_on_whatever_was_measured(words: str, expected: str) ->
     ],
 )
 def test_quoted_powers_of_ten_are_written_as_in_a_sentence(text: str, expected: str) -> None:
-    assert in_digits(text) == expected
+    assert in_powers(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ certain, or where a single process measured.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from jaxcap.results import Result, ResultSet
@@ -16,6 +17,9 @@ from jaxcap.results.statistics import NO_DIFFERENCE, Estimate, Speedup
 Trend = Sequence[tuple[float, Speedup]]
 
 _MILLION = 1e6
+# A number in the notation of programs, such as 9.2e-05.
+_POWER = re.compile(r"(?<=\d)e([+-]\d+)\b")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def comparison(variant: str, over: str, speedup: Speedup, *, at: str = "") -> str:
@@ -294,6 +298,17 @@ def in_words(number: float, *, digits: int = 10) -> str:
     if number >= _MILLION and number % (_MILLION / 10) == 0:
         return f"{number / _MILLION:,.10g} million"
     return f"{number:,.10g}"
+
+
+def in_powers(text: str) -> str:
+    """Write powers of ten as a sentence does, not as a program.
+
+    Examples
+    --------
+    >>> in_powers("9.2e-05 at most")
+    '9.2 × 10⁻⁵ at most'
+    """
+    return _POWER.sub(lambda power: f" × 10{str(int(power[1])).translate(_SUPERSCRIPTS)}", text)
 
 
 def _where(last: Sequence[Result], x: str) -> str:

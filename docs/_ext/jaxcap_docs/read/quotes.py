@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 
 from docutils import nodes
@@ -12,6 +11,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from jaxcap.measure.machine.description import capture
 from jaxcap.measure.store import shown_machine
+from jaxcap.report.findings import in_powers
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import PAGES, TOPICS, TUTORIALS_FOLDER
 from jaxcap_docs.read.dependencies import note_record
@@ -21,14 +21,11 @@ from jaxcap_docs.run.outputs import Exercise
 logger = logging.getLogger(__name__)
 
 QUOTED = "jaxcap-measured"  # the class of what the role quotes
-# A number in the notation of programs, such as 9.2e-05.
-_POWER = re.compile(r"(?<=\d)e([+-]\d+)\b")
 # By verdict on an interval around 1: the words for it in a sentence, and what leads to the other side.
 _AROUND_ONE = {
     "about as fast": ("about as fast", "as"),
     "undecided": ("not measurably faster or slower", "than"),
 }
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def setup(app: Sphinx) -> None:
@@ -73,7 +70,7 @@ class MeasuredRole(SphinxRole):
             words = uncertain if other else "(not measured closely enough in this build)"
             return [nodes.emphasis(text=words)], []
         text, rest = comparative(number.text, other) if other else (number.text, "")
-        text = in_digits(text)
+        text = in_powers(text)
         days = {environment.measured_at.date() for environment in record.measured.values()}
         when = " to ".join(str(day) for day in sorted({min(days), max(days)})) if days else "here"
         detail = f"{number.detail}, measured {when}"
@@ -110,17 +107,6 @@ def comparative(speedup: str, other: str) -> tuple[str, str]:
         words, than = _AROUND_ONE[verdict]
         return words, f" {than} {other} ({interval.removesuffix(')')} times as fast)"
     return verdict, f" than {other}{parenthesis}{interval}"
-
-
-def in_digits(text: str) -> str:
-    """Write powers of ten as a sentence does, not as a program.
-
-    Examples
-    --------
-    >>> in_digits("9.2e-05 at most")
-    '9.2 × 10⁻⁵ at most'
-    """
-    return _POWER.sub(lambda power: f" × 10{str(int(power[1])).translate(_SUPERSCRIPTS)}", text)
 
 
 class Provenance(SphinxDirective):

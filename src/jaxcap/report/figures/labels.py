@@ -15,6 +15,7 @@ from matplotlib.text import Annotation
 from matplotlib.transforms import offset_copy
 
 from jaxcap.report.figures.style import escape_math
+from jaxcap.report.findings import in_powers
 
 # How much higher than its letters a line of text is, and the distance of a label from its line.
 LINE_HEIGHT, _GAP_PT = 1.25, 10.0
@@ -37,7 +38,7 @@ def headline(figure: Figure, finding: str, subject: str = "", words: str = "") -
         Its main numbers.
     """
     width = figure.get_figwidth()
-    figure.suptitle(wrap(finding, width), x=0.01, ha="left")
+    figure.suptitle(wrap(in_powers(finding), width), x=0.01, ha="left")
     if subject and len(figure.axes) == 1:
         figure.axes[0].set_title(wrap(subject, 0.85 * width))
     if words:

@@ -15,8 +15,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.ticker import EngFormatter, LogFormatterMathtext
+from matplotlib.ticker import EngFormatter, FuncFormatter
 
+from jaxcap.report import findings
 from jaxcap.report.figures.labels import headline
 from jaxcap.report.figures.style import (
     COLOURS,
@@ -194,7 +195,8 @@ def _draw_roof(
         axes.plot(xs, ys, color=INK, linewidth=1, alpha=0.6)
     highest = max(ceilings.flops_per_s.values())
     rates = [*rates, *(point.rate for point in points)] or [highest / 100]
-    log_axis(axes.xaxis, left, right, LogFormatterMathtext(), margin=0.0, most_ticks=most_ticks)
+    words = FuncFormatter(lambda intensity, _: findings.in_words(intensity))
+    log_axis(axes.xaxis, left, right, words, margin=0.0, most_ticks=most_ticks)
     units = EngFormatter(unit="FLOP/s")
     log_axis(axes.yaxis, min(rates), max(highest, *rates), units, most_ticks=most_ticks)
     if with_names:

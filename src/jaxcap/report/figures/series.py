@@ -125,7 +125,7 @@ def label_lines(axes: Axes, series: Lines) -> None:
     for lowest, *others in groups if len(groups) <= _MAX_VALUES else ():
         last, low = series[lowest][-1]
         # A value from another place must not be compared with the others.
-        where = "" if last == end else f" at {EngFormatter(sep='')(last)}"
+        where = "" if last == end else f" at {findings.in_words(last, digits=3)}"
         high = series[others[-1] if others else lowest][-1][1]
         start = low.short.removesuffix(f" {high.short.partition(' ')[2]}")  # the unit
         value = low.short if low.short == high.short else f"{start} to {high.short}"
