@@ -4,7 +4,7 @@ What does a Flax module cost?
 
 In Flax NNX, a model is an object, and each training step changes it. :func:`jax.jit` compiles such a
 step but discards its change to the model; ``nnx.jit`` does extra work in every call to keep it. This
-page shows what that work is, how much it adds to a plain step on a dict, and when you would notice.
+page shows what that work is, how much longer it makes a step, and when you would notice.
 """
 
 # %%
@@ -38,23 +38,9 @@ for compile_step in jax.jit, nnx.jit:
 #
 # How a change leaves a compiled function
 # ---------------------------------------
-# JAX has arrays that a compiled function may change. They are called :doc:`refs
-# </tutorials/transformations/updates>`, and writing to one is part of the compiled program:
-steps = jax.new_ref(0)
-
-
-@jax.jit
-def count_step():
-    steps[...] += 1
-
-
-for _ in range(3):
-    count_step()
-print(steps[...])
-
-# %%
-# Flax keeps parameters in ordinary arrays by default, so with ``nnx.jit``, the change leaves as a
-# result. In each call, ``nnx.jit`` `splits
+# JAX has :doc:`refs </tutorials/transformations/updates>`, which are arrays that a compiled function
+# may change. But Flax keeps parameters in ordinary arrays by default, so a change has to leave the
+# program as a result. In each call, ``nnx.jit`` `splits
 # <https://flax.readthedocs.io/en/latest/guides/jax_and_nnx_transforms.html>`__ your object into a
 # *graph*, which says how the object is built, and a *state*, which is a pytree of its arrays. The
 # program takes a state and returns another, which ``nnx.jit`` writes back into the object.
@@ -113,8 +99,8 @@ splitting_pays
 #
 # The extra work is done in Python
 # --------------------------------
-# The arithmetic is the same, so the difference lies around it. Python can report each call of a
-# Python function:
+# All three compute the same loss and gradient, so we look for the difference in the work around
+# these. Python can report each call of a Python function:
 import sys
 
 
@@ -138,39 +124,38 @@ for layers in 10, 20:
 # %%
 # With a dict, the only Python call is to our own wrapper, which drops the new parameters; JAX flattens
 # dicts in C++. In a split state, each array sits in a ``Param``, an object of Flax's, and JAX
-# calls Flax's Python code to unwrap it and to wrap the result. With a module, Flax has first to walk
-# the module to find these objects. So Python's work grows with the number of arrays, however small
-# they are.
+# calls Flax's Python code to unwrap it and to wrap the result. With a module, Flax must also search
+# the module for these objects. So Python's work grows with the number of arrays, however small they
+# are.
 #
 # You notice it when steps are short
 # ----------------------------------
 # While the device works on one step, Python can :doc:`prepare the next
 # </tutorials/transformations/asynchronous_dispatch>`, unless it waits for the loss. So if the device
-# takes longer than Python, Flax's work costs you nothing. `Flax's guide to performance
+# takes longer than Python, Flax's work costs hardly any time. `Flax's guide to performance
 # <https://flax.readthedocs.io/en/latest/guides/performance.html>`__ plots this for growing models.
 #
 # But even a large model can have short steps, for instance when it generates text. The developers
-# of vLLM's backend for TPUs had split the state of their model once, and still `counted
-# <https://github.com/vllm-project/tpu-inference/pull/2615>`__ thousands of calls a step, each to
-# unwrap an array. They now pass a tuple of plain arrays.
+# of vLLM's backend for TPUs, who had split their model's state once, still `counted
+# <https://github.com/vllm-project/tpu-inference/pull/2615>`__ thousands of calls a step to unwrap its
+# arrays. They now pass a tuple of plain arrays.
 #
-# In training, you can keep the module and still save most of these calls. With ``graph=False``, Flax
-# treats the module as a pytree, which takes less work than a graph. ``nnx.jit_partial`` also binds the
-# module to the step, and so takes it apart only once:
-x, y = examples
-model = stacks.Stack(layers=10, width=8)
-unbound = partial(nnx.jit(stacks.step_module, graph=False), model)
-bound = nnx.jit_partial(stacks.step_module, model, graph=False)
-for step in unbound, bound:
-    step(x, y)
-    print(f"{python_calls(step, x, y):5} calls a step,", end=" ")
-    print(f"after which the loss is {stacks.loss(model, x, y):.4f}")
+# You can also keep the module and make fewer calls. With ``graph=False``, Flax treats the module as a
+# pytree, which takes less work than a graph. ``nnx.jit_partial`` also binds the module to the step,
+# and so takes it apart only once. Here are both, each with a module of its own:
+one, two = (stacks.Stack(layers=10, width=8) for _ in range(2))
+as_tree = partial(nnx.jit(stacks.step_module, graph=False), one)
+bound = nnx.jit_partial(stacks.step_module, two, graph=False)
+for step in as_tree, bound:
+    step(*examples)
+    calls = python_calls(step, *examples)
+    print(f"{calls:4} calls a step, and a loss of {step(*examples):.4f}")
 
 # %%
-# Both steps change ``model`` itself. In return, a step may change the numbers in the module, but not
-# how it is built, and no two layers may `share a variable
-# <https://flax.readthedocs.io/en/latest/api_reference/flax.nnx/transforms.html>`__. Calls differ in
-# length, so time your own step before you choose.
+# Both steps change their module, and arrive at the same loss. The price is that ``graph=False`` passes
+# on new numbers alone: an attribute that a step adds to the module is lost, and a variable `shared
+# <https://flax.readthedocs.io/en/latest/api_reference/flax.nnx/transforms.html>`__ by two layers is
+# an error. Calls differ in length, so time your own step before you choose.
 #
 # Takeaway
 # --------
@@ -182,7 +167,7 @@ split_calls = counts[SPLIT, 10]
 # :measured:`module_calls` Python calls. With the state split once, it made :measured:`split_calls`,
 # and was :measured:`split_once than with nnx.jit`.
 #
-# You don't notice that while the device takes longer than Python, so if your steps are long, use
+# As long as the device takes longer than Python, you hardly notice, so if your steps are long, use
 # ``nnx.jit``. If they are short, split the model once, or bind it to the step with
 # ``nnx.jit_partial``.
 #
