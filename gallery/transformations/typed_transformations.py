@@ -30,8 +30,8 @@ def loss(params: dict[str, jax.Array], x: jax.Array) -> jax.Array:
 
 
 # %%
-# Install the checkers with ``python -m pip install mypy "pyright[nodejs]"``. They read modules, so
-# we put the source of some functions into one, below a line that imports ``jit``, ``grad`` and
+# Install the checkers with ``python -m pip install mypy "pyright[nodejs]"``. Checkers read files, so
+# ``check`` gives them the source of some functions, below a line that imports ``jit``, ``grad`` and
 # ``vmap``:
 import inspect
 
@@ -49,8 +49,8 @@ def check(transformations, *functions):
 
 
 # %%
-# To begin with, pass a string to ``wave`` itself, which expects an array. Nothing calls the function
-# with this mistake, but the checkers find it:
+# To begin with, pass a string to ``wave`` itself, which expects an array. The checkers find the
+# mistake, although ``plain_mistake`` is never called:
 JAX = "from jax import grad, jit, vmap"
 
 
@@ -105,38 +105,31 @@ show_types(by_jax)
 # %%
 # ``vmap`` keeps the types, because JAX declares that it returns a function of the type that it was
 # given. Elsewhere, our annotations are gone. ``Any`` is the type that fits everywhere, so a checker
-# accepts whatever you do with it. ``JitWrapped`` says that a function was compiled, and nothing about
+# accepts whatever you do with it. ``JitWrapped`` says that a function is compiled, and nothing about
 # its arguments.
 #
 # An annotation can keep them
 # ---------------------------
-# What JAX declares for ``vmap`` can be declared for ``jit``, too. Below, ``P`` stands for all
-# arguments of a function, and ``R`` for its result:
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def small_typed_jit(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function, and promise that it keeps its type."""
-    return jax.jit(function)
-
-
-# %%
+# What JAX declares for ``vmap`` can be declared for ``jit``, too. In ``typed_jit``, ``P`` stands for
+# all arguments of a function, and ``R`` for its result. Without options such as static arguments, it
+# could read like this::
+#
+#     def typed_jit(function: Callable[P, R]) -> Callable[P, R]:
+#         return jax.jit(function)
+#
 # The idea is from the project `jax-capability-analysis
 # <https://github.com/dostuffthatmatters/jax-capability-analysis>`__, which promised the same for
 # ``grad``. That is wrong for ``loss``, because a gradient has the type of the *argument*: ``loss``
-# returns an array, and its gradient is a dict. So our ``typed_grad`` names the type of the first
-# argument, here ``A``, and promises it as the result. In short, it is declared like this::
+# returns an array, and its gradient is a dict. So ``typed_grad`` calls the type of the first argument
+# ``A``, and promises a result of that type::
 #
 #     def typed_grad(
 #         function: Callable[Concatenate[A, P], ArrayLike],
-#     ) -> Callable[Concatenate[A, P], A]: ...
+#     ) -> Callable[Concatenate[A, P], A]:
+#         return jax.grad(function)
 #
-# The whole declarations are in :mod:`jaxcap.tools.transforms`. Ask the same questions again, with
-# these functions in place of JAX's:
+# :mod:`jaxcap.tools.transforms` declares the options as well. Ask the same questions again, with its
+# functions in place of JAX's:
 TYPED = """
 from jaxcap.tools.transforms import typed_grad as grad
 from jaxcap.tools.transforms import typed_jit as jit
@@ -146,7 +139,7 @@ by_us = check(TYPED, wave, loss, questions, mistakes)
 show_types(by_us)
 
 # %%
-# The types are back, with names and defaults. ``grad(wave)`` has no name for its first argument,
+# The types are back, and so are the names of arguments. ``grad(wave)`` has none for its first argument,
 # because JAX takes that by position. ``Jitted`` is a function with these arguments that also has the
 # methods of compiled functions, such as ``lower``.
 #
@@ -250,13 +243,14 @@ for function in slope_of_a_vector, map_with_a_slope:
 # You can also write shapes into annotations with `jaxtyping
 # <https://docs.kidger.site/jaxtyping/>`__, and have them checked when the program runs.
 #
-# A limit isn't a type, either
-# ----------------------------
-# The settings of a training need checks, too. Flax's examples keep theirs in a `ConfigDict
-# <https://github.com/google/ml_collections>`__, whose entries are all ``Any`` to mypy. In a class, a
-# checker sees names and types, but a momentum of 9 is as good a ``float`` as 0.9. A class made with
-# `pydantic <https://docs.pydantic.dev>`__ can state limits as well, and checks them when the program
-# runs. The :doc:`training on this site </tutorials/applications/mnist>` declares its momentum so::
+# A checker doesn't see limits, either
+# ------------------------------------
+# The settings of a training need checks, too. If you keep them in a `ConfigDict
+# <https://github.com/google/ml_collections>`__, as Flax's MNIST example did, each is ``Any`` to mypy.
+# In a class, a checker sees names and types, but a momentum of 9 passes as well as one of 0.9. A class
+# made with `pydantic <https://docs.pydantic.dev>`__ can state limits, too, and checks them when the
+# program runs. The :doc:`training on this site </tutorials/applications/mnist>` declares its momentum
+# so::
 #
 #     momentum: float = Field(default=0.9, ge=0, le=1)
 #
@@ -303,9 +297,10 @@ with_types = types_cost_little.estimate
 # %%
 # A type checker sees only what annotations tell it. Of :measured:`made` mistakes with transformed
 # functions, the checkers found :measured:`found_in_jax` with JAX's own transformations, and
-# :measured:`found_typed` with typed ones, which call JAX's and return what it returns. Timed
-# side by side, a call with types was :measured:`with_types than one without`. No annotation
-# on this page tells a checker of shapes or limits. So test shapes with ``eval_shape``, and let a class
-# check limits when the program starts.
+# :measured:`found_typed` with typed ones, which do the same at run time. Timed side by side, a call
+# with types was :measured:`with_types than one without`.
+#
+# The types on this page say nothing about shapes or limits, so test shapes with ``eval_shape``, and let
+# a class check limits when the program starts.
 #
 # Next: :doc:`how to time JAX, and how not to </tutorials/performance/timing>`.
