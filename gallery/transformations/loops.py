@@ -5,8 +5,8 @@ What does a loop cost?
 Python runs a compiled function only while JAX traces it. By the time XLA compiles the program, a
 loop that you wrote with ``for`` is gone, and each of its steps has become a copy of the loop's body.
 JAX also has `loops of its own <https://docs.jax.dev/en/latest/201/control-flow.html>`__, which stay
-loops. This page measures what the copies cost, so that you know when to write ``for`` and when
-``scan``.
+loops. This page measures what the copies cost, and shows what JAX's loops ask of you instead, so that
+you know when to write ``for`` and when ``scan``.
 """
 
 # %%
@@ -23,9 +23,9 @@ three = pendulum.in_python, pendulum.in_fori_loop, pendulum.in_scan
 Source(pendulum.step, *three)
 
 # %%
-# What one step hands on to the next, here the state, JAX calls the *carry*. Its `structure, shapes and
-# types <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__ have to stay the same. How
-# many operations do these functions leave in the program? Count them for ten steps and for a hundred:
+# Each step hands a state on to the next. JAX calls it the *carry*, and its `structure, shapes and types
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__ have to stay the same. How many
+# operations do these functions leave in the program? Count them for ten steps and for a hundred:
 from functools import partial
 
 import jax
@@ -135,15 +135,14 @@ for name in (PYTHON, SCAN):
         print(f"{name:11} {steps:5,} steps: {cost['flops']:6,.0f} flops")
 
 # %%
-# So a long unrolled program may be slow to start, rather than slow to run. To find out on your CPU,
-# set ``jax_cpu_enable_async_dispatch`` to false before you first use JAX, which switches the hand-over
-# off, and time both again. Nor does the wait depend on how much there is to compute: for ten thousand
-# pendulums instead of our two, it would hardly count.
+# So a long unrolled program may spend part of its time on getting started. To find out on your CPU, set
+# ``jax_cpu_enable_async_dispatch`` to false before you first use JAX, which switches the hand-over off,
+# and time both again.
 #
 # What you append is lost; what you return is collected
 # -----------------------------------------------------
-# A loop that isn't copied has another consequence: Python runs its body only while JAX traces it, and
-# not in each step. What will this list hold after three steps?
+# Because there is one body, Python doesn't run it in each step. It runs while JAX traces the loop, and
+# the steps are left to the compiled program. What will this list hold after three steps?
 seen = []
 
 
@@ -165,8 +164,8 @@ print("collected:", angles)
 # after the state, and ``scan`` collects it in an array. It also reads arrays: pass one as the third
 # argument, and each step gets the next of its rows, in place of our unused ``_``.
 #
-# While JAX traces, no value can end a Python loop
-# ------------------------------------------------
+# A traced value can't end a Python loop
+# --------------------------------------
 # Suppose that the pendulum should swing until it reaches the bottom. Python can't tell when that is,
 # because a tracer has no value to look at:
 def is_above(state):
@@ -217,8 +216,8 @@ for name, loop in experiments.WAYS.items():
 # The backward pass needs values from each step of the forward pass, and XLA `has to know beforehand
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html>`__ how much memory they will
 # take. A scan knows how many steps there are, and a ``while_loop`` doesn't. But :func:`jax.jvp` goes
-# forwards, beside the steps, and has nothing to store. It gives the derivative with respect to a single
-# number, such as the angle at the start:
+# forwards along with the steps, and so needs no values from earlier ones. It can differentiate the
+# speed at the bottom with respect to the angle at the start:
 def speed_at_bottom(angle):
     return jax.lax.while_loop(is_above, pendulum.step, (angle, 0.0))[1]
 
@@ -227,13 +226,13 @@ speed, slope = jax.jvp(speed_at_bottom, (1.0,), (1.0,))
 print(f"speed at the bottom: {speed:.4f}, slope {slope:.4f}")
 
 # %%
-# This slope takes the number of steps as given, although another angle may need one more. For many
-# parameters at once, you need to go backwards, and so a scan.
+# This slope takes the number of steps as given, although another angle may need one more. Going
+# forwards takes a pass for each parameter, so for many of them, write a loop that can go backwards.
 #
 # In a gradient, every copy grows
 # -------------------------------
 # A gradient goes through the loop forwards and then backwards, so every copy of an unrolled loop
-# holds more operations. In our experiment, ``pendulum.slopes`` differentiated each pendulum's last angle:
+# holds more operations. In our experiment, we also differentiated each pendulum's last angle:
 gradients = results.select(steps=100)
 first_gradient, first_gradient_scan = (
     gradients.only(way).first_call
@@ -265,14 +264,13 @@ for steps in (100, 200, 300):
     )
 
 # %%
-# Three times as many unrolled steps took the compiler about :measured:`compiling_grows`. The program
-# of the scan doesn't grow, so its times differ by chance alone. Don't unroll a long loop that you want to
-# differentiate.
+# Three times as many unrolled steps took the compiler about :measured:`compiling_grows`, while the
+# program of the scan doesn't grow. Don't unroll a long loop that you want to differentiate.
 #
 # The price of a loop changes with the release
 # --------------------------------------------
-# All of this was measured under one release of JAX. How long would a scan of a thousand steps, each
-# as small as ours, have taken under others, on one machine?
+# All of this was measured under one release of JAX. On one machine, we timed a scan of a thousand small
+# steps under many others, too. Would you expect each release to be as fast as the last?
 from jaxcap.releases import figures as by_release
 from jaxcap.releases.recorded import recorded
 
@@ -294,9 +292,10 @@ compiling_grows = f"{growth_factor:.2g} times as long"
 unrolled = unrolling_pays.estimate
 
 # %%
-# Start with ``scan``, which compiles its body once, collects results and can be differentiated. Take
-# ``while_loop`` if a value decides when to stop, and you don't have to go backwards. A Python loop
-# suits a few steps, above all if they differ from one another.
+# Start with ``scan``, which compiles its body once, collects results and can be differentiated. A
+# ``fori_loop`` becomes a scan if the number of steps is known during tracing. Take ``while_loop`` if a
+# value decides when to stop, and you don't have to go backwards. A Python loop suits a few steps, above
+# all if they differ from one another.
 #
 # Measure before you unroll. The first call of a hundred steps took :measured:`first_python` with
 # Python's loop and :measured:`first_scan` with a scan. In later calls, a hundred unrolled steps were
