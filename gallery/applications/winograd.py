@@ -39,23 +39,20 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-# This ratio can't tell us what the multiplications had to do with it, because the two ways differ in
-# more than those. So let's see what the algorithm does, and then time its parts.
+# The two ways differ in more than their multiplications, so this ratio doesn't show what those
+# contributed. To find out, we'll see what the algorithm does, and then time its parts.
 #
 # Six products instead of twelve
 # ------------------------------
 # Slide a kernel of three weights over six pixels, and you get four outputs. Each is a sum of three
-# products, which makes twelve multiplications. Winograd's algorithm makes do with six, with the help
-# of three small, constant matrices:
+# products, which makes twelve multiplications. Winograd's algorithm needs only six, and three small,
+# constant matrices:
 from jaxcap.kernels import convolution
 
 for name in ("OF_IMAGE", "OF_KERNEL", "OF_PRODUCT"):
     print(f"{name}:\n{getattr(convolution, name).round(3)}")
 
 # %%
-# They stem from multiplying polynomials by way of their values at a few points: 0, 1, -1, 2 and -2,
-# whose powers are the first columns of the last matrix, and infinity, which has the last column.
-#
 # The first matrix turns the six pixels into six other numbers, and the second turns the three
 # weights into six. Multiply these pair by pair, and the third matrix turns the six products into
 # the four outputs:
@@ -68,8 +65,8 @@ print("from 12 products:", np.correlate(pixels, weights))
 print(f"from {len(products)} products: ", outputs.round(9))
 
 # %%
-# For four outputs this is a bad bargain: applying the matrices takes dozens of additions, and
-# multiplications by their constants, too. In a layer it can pay, because pixels are transformed once
+# For four outputs that doesn't pay: applying the matrices takes dozens of additions, and
+# multiplications by their constants, too. In a layer it can, because pixels are transformed once
 # for all features of the output, weights once for all images, and products only after they have been
 # summed over the channels. `Lavin and Gray <https://arxiv.org/abs/1509.09308>`__ brought the
 # algorithm to neural networks, along rows and columns at once. That leaves a quarter of the
@@ -99,8 +96,8 @@ def by_tiles(images, kernel):
 
 # %%
 # The training uses ``convolution.by_winograd``, which does the same for images of any height, and
-# has a gradient of its own. Do both still compute a convolution? The constants can magnify rounding
-# errors, so we compare with the result in 64-bit numbers:
+# has a gradient of its own. Are both still as accurate? Their constants can magnify rounding errors,
+# so we compare with the result in 64-bit numbers:
 from numpy.lib.stride_tricks import sliding_window_view
 
 rng = np.random.default_rng(0)
@@ -168,26 +165,25 @@ of_products, of_whole = (
 # rate can depend on the shapes of the matrices. Here, the matrices are smaller, and each sum has a
 # third as many terms.
 #
-# The whole convolution took :measured:`of_whole` of its time with patches, because the work around
-# the products has changed, too. Winograd's six matrices hold half as many numbers as the matrix of
-# patches, so there is less to fill. But the rows have to be transformed before the products, and the
+# The whole convolution took :measured:`of_whole` of its time with patches. That includes the work around
+# the products, which has changed, too. Winograd's six matrices hold half as many numbers as the matrix
+# of patches, so there is less to fill. But the rows have to be transformed before the products, and the
 # results after them.
 #
-# The plot above timed the layer as a training runs it, with :measured:`batch` images, an activation,
-# and what the backward pass will need. There, the two ways differ in two more respects. Patches keep
-# their whole matrix for the backward pass, and Winograd's algorithm keeps the images instead. It also
-# gets eight images at a time, which :doc:`the page about training
-# </tutorials/applications/training_speed>` measures as a change by itself.
+# The plot above timed the layer as a training runs it, with :measured:`batch` images, an activation, and
+# what the backward pass will need. There, patches keep their whole matrix for the backward pass, where
+# Winograd's algorithm keeps the images. It also gets eight images at a time, which
+# :doc:`the page about training </tutorials/applications/training_speed>` measures as a change by itself.
 #
 # Takeaway
 # --------
 forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
 
 # %%
-# Halving the multiplications halves the time only at the same rate, and only for the products. For
-# eight images, in one process, the products of Winograd's algorithm took :measured:`of_products` of
-# the time of those with patches, and the whole convolution :measured:`of_whole`. The layer's forward
-# pass in training, for :measured:`batch` images, was
+# Half the multiplications take half the time only if they run at the same rate, and a convolution does
+# more than multiply. For eight images, in one process, the products of Winograd's algorithm took
+# :measured:`of_products` of the time of those with patches, and the whole convolution
+# :measured:`of_whole`. The layer's forward pass, as a training runs it on :measured:`batch` images, was
 # :measured:`forward_to_patches than with patches`.
 #
 # The largest error of Winograd's algorithm was :measured:`more_error` times that of patches. When an
