@@ -3,31 +3,31 @@ What makes a convolution slow?
 ==============================
 
 JAX can leave a convolution to XLA, or you can write it yourself as a product of matrices. This page
-compares the two, first by themselves and then inside a compiled loop, where the gradient of XLA's
-convolution can take many times longer on a CPU. If you compile your training loop, you will want to
-recognise that, so we look for the reason in the compiled program, and then remove it.
+compares the two, and finds that on a CPU, the gradient of XLA's convolution can take many times longer
+inside a compiled loop. If you compile your training loop, you will want to recognise that, so we look
+for the reason in the compiled program, and then remove it.
 """
 
 # %%
 # A convolution can be a product of matrices
 # ------------------------------------------
-# :doc:`The page before </tutorials/applications/training_speed>` tried to speed up a network by
-# replacing its convolutions with *patches*, an idea also known as im2col. For each pixel of the
-# output, cut out the patch of the image that the kernel sees there, and make it a row of a matrix.
-# This matrix times the kernel is the convolution.
+# :doc:`The page before </tutorials/applications/training_speed>` replaced the convolutions of a network
+# with *patches*, an idea also known as im2col. For each pixel of the output, cut out the patch of the
+# image that the kernel sees there, and make it a row of a matrix. This matrix times the kernel is the
+# convolution.
 from jaxcap.kernels import convolution
 from jaxcap.report.source import Source
 
 Source(convolution.by_patches)
 
 # %%
-# Every device has fast code for products of matrices, and the gradient with respect to the kernel
+# CPUs and GPUs have fast code for products of matrices, and the gradient with respect to the kernel
 # is another product. The price is memory: a kernel of three by three sees each pixel up to nine
 # times, and the matrix repeats the pixel as often.
 #
-# Is that a good bargain? We measured each layer of our network as a program of its own, and look at
-# the backward pass of the second convolution, which computes the gradients with respect to the
-# kernel and to the images. In the results, XLA's convolution is *Flax, steps on the device*.
+# Is that a good bargain? We measured each layer of our network as a program of its own. Take the
+# backward pass of the second convolution, which computes the gradients with respect to the kernel and
+# to the images. Which way will be faster?
 from jaxcap.experiments.mnist_changes import PATCHES, STEPS
 from jaxcap.experiments.mnist_layers import BACKWARD, LAYERS
 
@@ -141,16 +141,16 @@ once_in_order, loop_in_order = (
 
 # %%
 # Each program has two convolutions: the forward pass, and the gradient, which is a convolution as
-# well. The gradient sums over the images, so they play the part of channels, and ``f`` and ``b``
-# change places.
+# well. The gradient sums over the images, so they play the part of channels, and JAX asks for a
+# convolution in which ``f`` and ``b`` have changed places.
 #
 # On a CPU, XLA has fast code for the order ``b01f_01io->b01f``. To use it for other orders, too,
 # `a pass of the compiler
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/conv_canonicalization.h>`__ transposes
 # the arrays, but only around convolutions at the top level of a program. The body of a loop lies
 # one level below, so a convolution there keeps its order. If that is another one, as in a gradient, it
-# misses the fast code. (Users have `reported the slow loop
-# <https://github.com/jax-ml/jax/issues/12868>`__.)
+# misses the fast code. A user `reported the slow loop
+# <https://github.com/jax-ml/jax/issues/12868>`__ in 2022.
 #
 # In the program for all images at once, :measured:`once_in_order` convolutions had the order
 # ``b01f_01io->b01f``, and in the loop :measured:`loop_in_order`. If a loop of yours is slow, search
@@ -175,7 +175,7 @@ def gradients_by_hand(parts, kernel):
 
 
 # %%
-# Does it still compute the gradient, and how long does the loop take now?
+# Is the result the same gradient, and how long does the loop take now?
 by_grad = convolution.kernel_gradients(convolution.by_xla, halves, kernel)
 difference = abs(gradients_by_hand(halves, kernel) - by_grad).max()
 by_hand_ms = f"{milliseconds(gradients_by_hand, halves, kernel):.0f} ms"
@@ -183,8 +183,8 @@ print(f"relative error: {difference / abs(by_grad).max():.0g}")
 print("by hand, loop:", by_hand_ms)
 
 # %%
-# Apart from its transposes, this loop computes what the one with :func:`jax.grad` did, so the time
-# that it saves is what the order had cost. In a network, you would wrap the convolution in a
+# Apart from its transposes, this loop computes what the one with :func:`jax.grad` did, so a difference
+# in time comes from the order. In a network, you would wrap the convolution in a
 # :func:`jax.custom_vjp`, so that :func:`jax.grad` uses such a gradient. Two other ways are easier:
 # leave the loop to Python, which keeps each gradient at the top level of its program, or write the
 # convolution with patches.
@@ -196,8 +196,8 @@ backward_to_xla = backward.speedup(PATCHES, over=STEPS)
 patches_loop = f"{gradient_ms['by_patches'][1]:.0f} ms"
 
 # %%
-# On a CPU, XLA's fast code for convolutions takes the dimensions in only one order. Gradients need
-# another, and XLA transposes their arrays to fit, but not inside a loop. In a first look, the gradient
+# On a CPU, XLA's fast code for convolutions takes the dimensions in only one order. Gradients come in
+# another, and XLA transposes their arrays to fit, but not inside a loop. In a few calls, the gradient
 # with respect to the kernel took :measured:`xla_once` for all images at once, and :measured:`xla_loop` in
 # a loop over two halves. With arrays transposed by hand, the loop took :measured:`by_hand_ms`, and with
 # patches :measured:`patches_loop`.
