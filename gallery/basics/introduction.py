@@ -47,9 +47,9 @@ print(jax.default_backend(), x.devices())
 
 
 # %%
-# If you have a GPU but your own program prints ``cpu``, it will still run, only not on the GPU.
-# There are four usual suspects: JAX was installed without CUDA, the driver is too old, the CUDA
-# plugin doesn't fit JAX's version, or the environment variable ``JAX_PLATFORMS`` says ``cpu``.
+# What if your machine has a GPU, but your own program prints ``cpu``? There are four usual
+# suspects: JAX was installed without CUDA, the driver is too old, the CUDA plugin doesn't fit JAX's
+# version, or the environment variable ``JAX_PLATFORMS`` says ``cpu``.
 #
 # A laptop and a server both say ``cpu``, but their times have little in common. That is why each
 # page of this site says below its title which machine measured it.
@@ -83,9 +83,9 @@ slope(3.0)
 0.2 + jnp.cos(3.0) - 2 * jnp.sin(2 * 3.0)
 
 # %%
-# The two slopes agree up to rounding, although nobody told JAX the formula. Nor is this a finite
-# difference, which would be off by far more than rounding. Instead, JAX followed ``wave`` operation
-# by operation, and applied the chain rule to each. (You can ignore the :term:`weak type` for now.)
+# The two slopes agree up to rounding, although nobody told JAX the formula. JAX followed ``wave``
+# operation by operation, and applied the chain rule to each. A quotient of small differences
+# wouldn't come that close in 32 bits. (You can ignore the :term:`weak type` for now.)
 #
 # ``jax.grad`` only works on functions that return a single number. ``wave`` does so when you give it
 # a single number, so ``slope`` takes one point at a time, while our curve has a thousand points.
@@ -110,14 +110,14 @@ figures.label_ends(plt.gca())
 # ------------------------------------
 # Called as it stands, ``wave`` runs *op by op*: every product, sine and sum is a call of its own,
 # which reads an array from memory and writes another. :func:`jax.jit` compiles all these operations
-# into a single program for the device. The compiled function should compute the same thing, so by
-# how much, at most, do the two differ?
+# into a single program for the device. Does it still return the same numbers? This is the largest
+# difference:
 fast_wave = jax.jit(wave)
 float(abs(fast_wave(x) - wave(x)).max())
 
 # %%
-# A few units in the seventh decimal place are no more than rounding. Is the compiled function also
-# faster? Guess before you read on: by what factor, on a hundred thousand numbers?
+# A 32-bit float keeps about seven digits, so this is no more than rounding. Is the compiled
+# function also faster? Guess before you read on: by what factor, on a hundred thousand numbers?
 #
 # A stopwatch alone would mislead you
 # -----------------------------------
@@ -132,10 +132,9 @@ results = INTRODUCTION.run(budget_s=0.06)
 _ = figures.bars(results, title="wave of a hundred thousand numbers")
 
 # %%
-# Were you close? The result depends on the machine, so this site states each conclusion as a
-# *claim*, and checks it against what was measured. If we measured again, the number would probably
-# land inside the claim's *interval*. (It is computed turn by turn, so it can differ a little from
-# the quotient of the two times.)
+# Were you close? Another machine may give another answer, so this site states each conclusion as a
+# *claim*, and checks it against what was measured. The number in a claim comes with an *interval*,
+# where it would probably land if we measured again:
 from jaxcap.report.claims import claim, speedup_of
 
 jit_pays = claim(
@@ -155,9 +154,9 @@ jit_pays
 # Takeaway
 # --------
 # JAX is NumPy's interface plus functions that transform yours: ``grad`` differentiates a function,
-# ``vmap`` maps it over arrays, and ``jit`` compiles it. You write a plain Python function, and wrap
-# it in one more call for each of the three. How much compiling gains depends on the function and
-# the machine, so measure it. On a hundred thousand numbers, our compiled function was
+# ``vmap`` maps it over arrays, and ``jit`` compiles it. You write a plain Python function, and pass
+# it to the one you need. How much compiling gains depends on the function and the machine, so
+# measure it. On a hundred thousand numbers, our compiled function was
 # :measured:`speedup than the same function run one operation at a time`.
 #
 # Next: :doc:`is jax.numpy just NumPy? </tutorials/basics/jnp_and_numpy>`
