@@ -3,8 +3,8 @@ Random numbers without hidden state
 ===================================
 
 In NumPy you ask for a random number and get one. In JAX you have to bring a *key*, and you may draw
-with each key only once. Why the trouble? This page shows what keys make possible, how to get as many
-of them as you need, and which mistakes raise no error.
+with each key only once. This page shows what you get for that trouble, how to make as many keys as
+you need, and which mistakes raise no error.
 """
 
 # %%
@@ -38,9 +38,9 @@ print(single_first, doubled_first)
 # :func:`numpy.random.default_rng` turns that state into an object that you can pass around, but the
 # order of calls still decides which of them gets which number.
 #
-# The functions of :mod:`jax.random` don't work that way, because JAX wants to be free to reorder
-# your calls, or to run them at the same time on several devices, and either would change your
-# numbers.
+# The functions of :mod:`jax.random` don't work that way. JAX wants to be free to reorder your
+# calls, or to run them at the same time on several devices, and with a hidden state, either would
+# change your numbers.
 #
 # With keys, the order doesn't matter
 # -----------------------------------
@@ -54,9 +54,8 @@ key
 # %%
 # A key is an array with a type of its own. Here that type is called ``fry``, after Threefry, JAX's
 # usual generator. (Older code calls ``jax.random.PRNGKey``, which returns a plain array of integers
-# and leads to the same numbers.) Functions of :mod:`jax.random` have no other source of randomness
-# than their key, so with the same key they return the same number. (To show what a repeated key
-# does, this page draws from some of its keys again, on purpose.)
+# and leads to the same numbers.) The functions of :mod:`jax.random` have no other source of
+# randomness than their key, so with the same key they return the same number:
 again = jax.random.key(1)
 print(jax.random.uniform(again), jax.random.uniform(again))
 
@@ -68,7 +67,8 @@ key, first, second = jax.random.split(key, 3)
 print(jax.random.uniform(first), jax.random.uniform(second))
 
 # %%
-# Back to the sum. Now each function has a key to itself and changes nothing, so both orders agree:
+# Back to the sum. Now each function has a key to itself and changes nothing, so both orders agree.
+# (To compare them, we have to draw from each key twice.)
 
 
 def single(key):
@@ -115,9 +115,9 @@ _ = figures.key_tree(
 )
 
 # %%
-# Give each key only one of these uses. Even splitting and folding the same key is wrong. Since JAX
-# 0.5, with the usual generator, key number *i* of a split is the same as the key that folding in
-# *i* makes:
+# Give each key only one of these uses. Splitting a key and folding into it may even make the same
+# key twice. Since JAX 0.5, with the usual generator, key number *i* of a split is the one that
+# folding in *i* makes:
 parent = jax.random.key(3)
 print(jax.random.split(parent)[1] == jax.random.fold_in(parent, 1))
 
@@ -188,8 +188,8 @@ with jax.debug_key_reuse(True):
         print(str(error).splitlines()[0])
 
 # %%
-# The check doesn't see everything. Below, a key makes another and then draws a number. That breaks
-# our rule, and yet no error is raised:
+# The check doesn't see everything. Below, a number is folded into a key, which then draws. That
+# breaks our rule, and yet no error is raised:
 with jax.debug_key_reuse(True):
     used = jax.random.key(2)
     jax.random.fold_in(used, 1)
@@ -219,7 +219,7 @@ print(f"since JAX 0.5: {since_0_5[0]:.7f} and {since_0_5[1]:.7f}")
 print(f"before:        {before_0_5[0]:.7f} and {before_0_5[1]:.7f}")
 
 # %%
-# Under either setting the order makes no difference, but the setting itself does. What did it
+# Under either setting the order makes no difference, but each has its own numbers. What did JAX
 # change? Draw two, four and six numbers from one key, and look at the first of them:
 
 
@@ -234,16 +234,14 @@ for count in (2, 4, 6):
     print(f"first of {count}: {now:.7f} since JAX 0.5, {then:.7f} before")
 
 # %%
-# Threefry makes random bits by scrambling a counter with the key. Before the change, it took the
-# counters of an array in pairs, one from the first half and one from the second, so a number
-# depended on the length of its array. That hurt when an array was spread over several devices: each
-# device had to compute some of the others' numbers to fill its own part, or wait for them. Now a
-# number depends only on its position, so each device can fill its part by itself, and the array is
-# *partitionable*. The same holds for the keys from ``split``. The `announcement of the change
+# Before the change, JAX made numbers in pairs, one for each half of the array, so a number depended
+# on the length of its array. If the array was spread over several devices, each had to compute the
+# partners of its numbers as well, or get them from another device. Now each device can fill its
+# part by itself, so the array is *partitionable*. The `announcement of the change
 # <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
 #
-# So if others are to repeat your numbers, tell them the version of JAX and its settings, and not
-# only the seed.
+# So if others are to repeat your numbers, give them the version of JAX and its settings along with
+# the seed.
 #
 # Takeaway
 # --------
@@ -251,9 +249,9 @@ with_one_key = f"{(x + samples['one key']).std():.2f}"
 
 # %%
 # A random number in JAX is a function of its key. That frees you from the order of calls, but you
-# must use each key only once, and no error reminds you. When two samples of standard normal numbers
-# shared a key, the standard deviation of their sum came to :measured:`with_one_key` instead of
-# 1.41. Give a function one key, and let the function split that key. In a loop, fold the counter
+# must draw with each key only once, and no error reminds you. When two samples of standard normal
+# numbers shared a key, the standard deviation of their sum came to :measured:`with_one_key` instead
+# of 1.41. Give a function one key, and let the function split that key. In a loop, fold the counter
 # into a key.
 #
 # JAX's documentation has more on :mod:`jax.random`, and on `why it is designed this way
