@@ -4,9 +4,9 @@ Who should hand out the keys?
 
 Splitting keys by hand is tedious to write and to read, so many programs let an object hand them
 out. `Such a class <https://github.com/dostuffthatmatters/jax-capability-analysis>`__ is easy to
-write, and looks harmless. But inside a compiled function, its object may hand out the same key in
-every call, and no error says so until it is used elsewhere. This page shows why, tries two generators
-without that fault, and measures what a hundred keys cost.
+write, and looks harmless. But used inside a compiled function, it can hand out the same key in every
+call without an error. This page shows why, tries two generators without that fault, and measures
+what a hundred keys cost.
 """
 
 # %%
@@ -38,9 +38,9 @@ for call in range(3):
 # what it does to ``x``, which is called *tracing*. The provider's key wasn't an argument, so it
 # became a constant of the compiled program, and each call splits the same key.
 #
-# The provider itself is now broken, too. While JAX traced, ``get`` stored a *tracer* instead of a
-# key, one of the stand-ins for values with which JAX makes its record. You hear of it when the
-# provider is used again, perhaps in another part of the program:
+# The provider itself is now broken, too. While JAX traced, ``get`` stored a *tracer*, a stand-in
+# for a key that is useless once the record is made. The error comes when the provider is used
+# again, perhaps in another part of the program:
 try:
     provider.get()
 except jax.errors.UnexpectedTracerError as error:
@@ -58,10 +58,10 @@ for noise_key in jax.random.split(jax.random.key(1), 3):
 # %%
 # Two generators that don't freeze
 # --------------------------------
-# If you like the convenience of a generator, let JAX see its state. JAX's own ``stateful_rng``, which
-# is `experimental <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`__, keeps a counter in
-# a *ref* (:func:`jax.new_ref`), an array that a compiled function can change. So the counter advances
-# in each call:
+# To keep the convenience of a generator, you can let JAX see its state. JAX's own ``stateful_rng``,
+# which is `experimental <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`__, keeps a
+# counter in a *ref* (:func:`jax.new_ref`), an array that a compiled function can change. So the
+# counter advances in each call:
 from jax.experimental.random import stateful_rng
 
 rng = stateful_rng(2)
@@ -76,9 +76,9 @@ for call in range(3):
 # each row. And a function that draws from one can't be differentiated: have it take a key, and pass
 # it ``rng.key()``.
 #
-# This site's :class:`~jaxcap.tools.prng.KeyStream` goes the other way: it doesn't take part in
-# compiled functions at all. It makes keys by folding a counter into the key of its seed, and if you
-# ask for one while JAX traces, it raises an error. The end of the message says what to do:
+# This site's :class:`~jaxcap.tools.prng.KeyStream` stays out of compiled functions altogether. It
+# makes keys by folding a counter into the key of its seed, and raises an error if you ask for one
+# while JAX traces. The end of the message says what to do:
 from textwrap import fill
 
 from jaxcap.tools.prng import KeyStream, TracedDrawError
@@ -122,15 +122,18 @@ batch_pays = claim(
     results,
     speedup_of(ways.SPLIT_BATCH, over=ways.SPLIT_EACH, keys=100),
 )
+split_each_s = results.only(ways.SPLIT_EACH, keys=100).time.value
+apiece = f"{1e6 * split_each_s / 100:.0f} µs"
 batch_pays
 
 # %%
-# The number of calls isn't the whole price. Unless you compile it, :func:`jax.random.split` does much
-# of its work in Python, while a stream calls a function that is compiled already. So don't read the
-# bars as a contest between splits and streams: a compiled split gains as well.
+# The number of calls isn't the whole price. Unless you compile them, splitting a key and taking the
+# pair apart both spend time in JAX's Python code, while a stream calls a function that is compiled
+# already. So the bars don't tell you whether splits or streams are faster, because a split gains
+# from compiling, too.
 #
-# A key costs microseconds in any case, so its price matters only in loops that do little but draw.
-# Elsewhere, choose the way that is easiest to get right.
+# Split one by one, a key took :measured:`apiece`. Such a price matters in a loop that does little
+# but draw. Elsewhere, choose the way that is easiest to get right.
 #
 # Takeaway
 # --------
