@@ -40,17 +40,17 @@ print("JAX:  ", jnp.ones(3).dtype, jnp.arange(3).dtype)
 
 
 # %%
-# A float of 32 bits keeps about seven decimal digits. That sounds like enough, but a formula can
-# lose them all. One that does is the variance as many textbooks have it, the mean of the squares
-# minus the square of the mean:
+# A float of 32 bits keeps about seven decimal digits, and a formula can lose all of them. Many
+# textbooks have the variance in such a form, as the mean of the squares minus the square of the
+# mean:
 def variance(x):
     return (x**2).mean() - x.mean() ** 2
 
 
 # %%
-# To find out when the digits run out, take a thousand random numbers and shift all of them by the
-# same amount. For JAX, ``jnp.asarray`` converts them, and quietly narrows them to 32 bits. A shift
-# doesn't change a variance, so each line below should be flat:
+# When do the digits run out? Take a thousand random numbers, and shift all of them by the same
+# amount. NumPy keeps them at 64 bits, and ``jnp.asarray`` narrows them to 32 without a warning. A
+# shift doesn't change a variance, so each line below should be flat:
 noise = np.random.default_rng(0).standard_normal(1000)
 shifts = np.logspace(0, 4, 201)
 by_numpy = [variance(noise + shift) for shift in shifts]
@@ -86,10 +86,9 @@ with jax.enable_x64(True):
     print("variance in 64 bits:", variance(jnp.asarray(shifted)))
 
 # %%
-# :func:`jax.enable_x64` is for a few lines. For a whole program, write
-# ``jax.config.update("jax_enable_x64", True)`` at its start. Until you do, ``dtype=jnp.float64`` gets
-# you a warning and 32 bits. A NumPy array is narrowed without a warning, and an integer in it that
-# needs more than 32 bits becomes a different number.
+# To have 64 bits in a whole program, write ``jax.config.update("jax_enable_x64", True)`` at its
+# start. Until you do, ``dtype=jnp.float64`` gets you a warning and 32 bits, and an integer in a
+# NumPy array that needs more than 32 bits quietly becomes another number.
 #
 # Quiet change 2: mixed types stay narrow
 # ---------------------------------------
@@ -129,7 +128,7 @@ print(jnp.arange(10.0).at[11].get(mode="fill", fill_value=jnp.nan))
 # %%
 # Error 1: arrays can't be changed in place
 # -----------------------------------------
-# Of the errors, you will probably meet this one first. Try to assign to an element:
+# You will probably meet this error before the other two. Try to assign to an element:
 from textwrap import fill
 
 a = jnp.array([[2, 2, 2], [2, 1, 3]])
@@ -139,16 +138,16 @@ except TypeError as error:
     print(fill(str(error).splitlines()[0], break_long_words=False))
 
 # %%
-# A JAX array is a value, like a number or a string. It has to be, because JAX differentiates your
-# function and reorders its operations, which is safe only if no array changes after it is made. So
-# instead of changing an array, you make a new one, with :attr:`at <jax.numpy.ndarray.at>`:
+# A JAX array is a value, like a number or a string, and JAX relies on that when it differentiates
+# your function or reorders its operations. So instead of changing an array, you make a new one,
+# with :attr:`at <jax.numpy.ndarray.at>`:
 print(a.at[1, 1].set(7))
 print(a)
 
 # %%
-# The old array is as it was. Does a whole new array for one element sound wasteful? Inside a
-# compiled function, JAX can often write into the old one's memory.
-# :doc:`A later page </tutorials/transformations/updates>` finds out when it does.
+# The old array hasn't changed. A whole new array for one element sounds wasteful, but inside a
+# compiled function, JAX can often write into the old one's memory. :doc:`A later page
+# </tutorials/transformations/updates>` finds out when it does.
 #
 # Error 2: lists have to be converted
 # -----------------------------------
@@ -159,10 +158,10 @@ except TypeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# Write ``jnp.sum(jnp.array([1, 2, 3]))`` instead, so that you see where the conversion happens. It
-# can be expensive: before JAX compiles or differentiates a function, it records each operation, and
-# a list among the arguments is recorded element by element. :func:`jax.make_jaxpr` shows the record.
-# For a list of three numbers, it has this many operations:
+# JAX wants you to write ``jnp.sum(jnp.array([1, 2, 3]))``, so that nobody overlooks the conversion,
+# which can be expensive. Before JAX compiles or differentiates a function, it records each
+# operation, and a list among the arguments is recorded element by element. :func:`jax.make_jaxpr`
+# shows the record. For a list of three numbers, it has this many operations:
 recorded = jax.make_jaxpr(jnp.array)([1, 2, 3])
 print(len(recorded.eqns))
 
@@ -242,8 +241,8 @@ own_arrays_pay
 # copy them.
 #
 # Don't write to a NumPy array that you have handed to JAX. A call may return before it has read the
-# array, and what :func:`jax.device_put` returns may share the array's memory, and `change as well
-# <https://github.com/jax-ml/jax/issues/37830>`__. If you need to go on writing, hand over
+# array, and on a CPU, an array from ``asarray`` may share the memory of NumPy's, and `change with
+# it <https://github.com/jax-ml/jax/issues/37830>`__. If you need to go on writing, hand over
 # ``array.copy()``.
 #
 # Takeaway
