@@ -2,10 +2,10 @@
 When is a result ready?
 =======================
 
-A JAX call may return before it has computed anything. Meanwhile, Python can do something else. But a
-stopwatch that doesn't wait measures the wrong thing, and a line as innocent as ``print(loss)`` makes
-Python stop until the device is done. This page shows when calls return and when their results are
-ready, what makes Python wait, and what you can gain by waiting later.
+A JAX call may return before it has computed anything, so Python can do something else meanwhile. But
+a stopwatch that doesn't wait measures the wrong thing, and a line as innocent as ``print(loss)``
+makes Python stop until the loss is there. This page shows when calls return and when their results
+are ready, what makes Python wait, and what you can gain by waiting later.
 """
 
 # %%
@@ -58,8 +58,8 @@ ahead = record_timeline(next_product, matrix, calls=6)
 in_step = record_timeline(next_product, matrix, calls=6, awaited=True)
 
 # %%
-# In the figure, each row is a call. A diamond marks when the call returned. The bar shows when the
-# device can have worked on it, which ends when the result is ready.
+# In the figure, each row is a call. A diamond marks when the call returned. The bar begins when the
+# device can start on the product, and ends when the result is ready.
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -91,7 +91,9 @@ bottom.set_xlabel("time since the first call")
 lines = top.get_legend_handles_labels()
 figure.legend(*lines, loc="outside lower center", ncols=2)
 share = 100 * ahead.calls[-1].returned_s / ahead.calls[-1].ready_s
-finding = f"Without waits, all calls return within {share:.2g}% of the time"
+finding = (
+    f"Without waits, all calls return in the first {share:.2g}% of the run"
+)
 figures.headline(figure, finding)
 
 # sphinx_gallery_thumbnail_number = 1
@@ -99,13 +101,13 @@ figures.headline(figure, finding)
 # %%
 # In the lower panel, Python can't make a call before the previous product is ready. In the upper
 # panel, the products queue up on the device, and Python is free once it has made the calls. The queue
-# has an end, though: while too many calls are unfinished, the next one has to wait. The device
-# computes the same products in both panels, so don't read anything into which run ended first.
+# has an end, though: while too many calls are unfinished, the next one has to wait. Each panel is a
+# single run of the same products, so don't compare when the two end.
 #
 # Python waits when it needs the numbers
 # --------------------------------------
-# To see which lines of code make Python wait, take a product ``y``, and use it in five ways. Which of
-# these calls can return early?
+# To see which lines of code make Python wait, we computed a product ``y``, and used it in the five
+# ways below. After which of them can Python go on before the product is ready?
 from jaxcap.experiments import asynchronous
 from jaxcap.report.source import Source
 
@@ -134,8 +136,8 @@ uses
 # A program often has something to do that doesn't depend on the result, such as reading the next
 # batch of data. If it waits first, it spends the two times one after the other. What if it reads
 # between the call and the wait? In the experiment, a sleep that takes about as long as the product
-# stands in for the disk. The clock stops when the product that a function returns is ready, so
-# ``read_meanwhile`` needn't wait for it itself:
+# stands in for the disk. Our clock runs until the returned product is ready, so ``read_meanwhile``
+# needn't wait for it:
 Source(asynchronous.prepare_overlap)
 
 # %%
@@ -173,17 +175,19 @@ _ = figures.returns(by_size, x="size", xlabel="rows of the matrix")
 # <https://github.com/openxla/xla/blob/c827fcd65e895cc571df4add6cd88be760483103/xla/pjrt/cpu/cpu_client.cc>`__,
 # the program runs inside the call, unless earlier work is still under way. Here are the counts for
 # the largest matrix, for the product and then for the cosine:
-cosine = jax.jit(jnp.cos)
 square = jnp.ones((1024, 1024))
-for program in (multiply.lower(square, square), cosine.lower(square)):
-    counts = program.cost_analysis()
-    print({key: counts.get(key, 0) for key in ("flops", "transcendentals")})
+product = multiply.lower(square, square).cost_analysis()
+cosine = jax.jit(jnp.cos).lower(square).cost_analysis()
+for count in ("flops", "transcendentals"):
+    print(f"{count} of the product: {product.get(count, 0):,.0f}")
+    print(f"{count} of the cosine:  {cosine.get(count, 0):,.0f}")
 
 # %%
-# XLA counts a cosine as a *transcendental* instead. So on a CPU, a million cosines pass for a small
-# computation, and Python has to sit through all of them. The border may move with the next release,
-# so don't rely on it: a stopwatch should wait in any case. If the hand-over gets in your way while you
-# debug on a CPU, set the option ``jax_cpu_enable_async_dispatch`` to false before you first use JAX.
+# XLA counts a cosine as a *transcendental* operation. So on a CPU, a million cosines pass for a
+# small computation, and Python has to sit through all of them. The border may move with the next
+# release, so don't rely on it: a stopwatch should wait in any case. If you want every call on a CPU
+# to finish its work before it returns, set the option ``jax_cpu_enable_async_dispatch`` to false
+# before you first use JAX.
 #
 # Takeaway
 # --------
