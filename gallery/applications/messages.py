@@ -94,8 +94,10 @@ print_messages(batches[0], predicted)
 # send, for each size of the batch:
 import matplotlib.pyplot as plt
 
-figure, axes = plt.subplots()
 colours = figures.palette(predicted)
+
+# %%
+figure, axes = plt.subplots()
 for (way, sizes), marker in zip(predicted.items(), figures.MARKERS):
     read = [step.sent_bytes / 1e3 for step in steps if step.way == way]
     look = {"color": colours[way], "markersize": 9}
@@ -103,7 +105,7 @@ for (way, sizes), marker in zip(predicted.items(), figures.MARKERS):
     axes.plot(batches, read, marker, **look)
 axes.set_xlabel("examples in the batch")
 axes.set_ylabel("kB that each device sends\n(lower is better)")
-axes.set_xticks(batches, map(str, batches))
+axes.set_xticks(batches, [f"{batch:,}" for batch in batches])
 axes.set_yticks((100, 300, 1000), ("100", "300", "1,000"))
 axes.minorticks_off()
 finding = f"Below {8 * WIDTH} examples, split units send less"

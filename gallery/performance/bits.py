@@ -100,8 +100,7 @@ from jaxcap.report import figures
 
 figure, axes = plt.subplots(figsize=(6, 3.4))
 for (name, history), style in zip(histories.items(), ("-", ":", "-", "--")):
-    colour = figures.palette(histories)[name]
-    axes.semilogy(history, style, color=colour, label=name)
+    axes.semilogy(history, style, label=name)
 axes.set(xlabel="steps", ylabel="loss in float32\n(lower is better)")
 short, mixed = (f"{histories[name][-1]:.0e}" for name in (BFLOAT16, MIXED))
 finding = (

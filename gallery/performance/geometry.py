@@ -49,10 +49,10 @@ gained, lost = (
     f"{verdicts.count(word) or 'none'}" for word in ("faster", "slower")
 )
 compared = f"{len(verdicts)}"
+colours = figures.palette(("jnp", "jit"))
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 4.2))
-colours = figures.palette(("jnp", "jit"))
 for row, moved in enumerate(cases.values()):
     for (variant, colour), shift in zip(colours.items(), (-0.16, 0.16)):
         ratio, place = moved[variant], row + shift

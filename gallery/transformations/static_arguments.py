@@ -271,8 +271,7 @@ for name, way in ways.items():
     for a in arrays:
         way(a).block_until_ready()
         passed.append(time.perf_counter() - start)
-    colour = figures.palette(ways)[name]
-    axes.plot(passed, drawstyle="steps", color=colour, label=name)
+    axes.plot(passed, drawstyle="steps", label=name)
 axes.set(xlabel="arrays so far", ylabel="seconds so far (lower is better)")
 finding = f"{compiled_exact} compilations, or {compiled_padded} if padded"
 figures.headline(figure, finding, "A stream of arrays of many lengths")

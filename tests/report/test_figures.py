@@ -649,7 +649,7 @@ def test_names_are_not_taken_for_mathematics(draw: Callable[..., Figure]) -> Non
 def test_titles_have_powers_of_ten_as_in_a_sentence() -> None:
     figure = plt.figure()
     figures.headline(figure, "Off by 9e-06")
-    assert figure.get_suptitle() == "Off by 9 × 10⁻⁶"
+    assert figure.get_suptitle().replace("\N{NO-BREAK SPACE}", " ") == "Off by 9 × 10⁻⁶"
 
 
 def test_panels_draw_a_line_for_each_device() -> None:

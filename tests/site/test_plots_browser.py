@@ -133,10 +133,11 @@ def test_marks_and_text_stand_out(name: str, theme: str) -> None:
 def named_colours(svg: str) -> Iterator[tuple[str, str]]:
     """Yield the name and the colour of each entry of a plot's legends, and of each line named at its end."""
     soup = BeautifulSoup(svg, "html.parser")
-    for leader in soup.select("g[id^=patch_]:has(+ g[id^=text_]) path"):
-        colour = re.search(r"stroke: (#[0-9a-f]{6})", str(leader["style"]))
-        if colour and colour[1] not in DECORATION | {figures.INK}:
-            yield leader.parent.find_next_sibling("g").find("text").get_text(), colour[1]
+    for text in soup.select("g[id^=patch_] + g[id^=text_]"):
+        line = re.search(r"stroke: (#[0-9a-f]{6})", str(text.find_previous_sibling("g")))
+        label = text.select_one("text")
+        if label and line and line[1] not in DECORATION | {figures.INK}:
+            yield label.get_text().rstrip(","), line[1]
     for legend in soup.select("g[id^=legend_]"):
         colour = None
         for part in legend.select("[style]"):

@@ -38,7 +38,8 @@ def headline(figure: Figure, finding: str, subject: str = "", words: str = "") -
         Its main numbers.
     """
     width = figure.get_figwidth()
-    figure.suptitle(wrap(in_powers(finding), width), x=0.01, ha="left")
+    finding = in_powers(finding).replace(" × ", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}")
+    figure.suptitle(wrap(finding, width), x=0.01, ha="left")
     if subject and len(figure.axes) == 1:
         figure.axes[0].set_title(wrap(subject, 0.85 * width))
     if words:

@@ -17,7 +17,7 @@ from jaxcap.report.figures.labels import label_ends
 from jaxcap.report.figures.style import MARKERS, escape_math, log_axis, size_axis
 from jaxcap.report.figures.values import PROCESS, describe, limits_of
 from jaxcap.results import ResultsError, ResultSet
-from jaxcap.results.statistics import Estimate
+from jaxcap.results.statistics import NO_DIFFERENCE, Estimate
 
 #: Points by the name of their line: the position on the x axis, and the estimate there.
 Lines = Mapping[str, list[tuple[float, Estimate]]]
@@ -86,11 +86,11 @@ def with_gaps(subject: str, series: Iterable[Lines]) -> str:
 
 
 def _cross(lines: Iterable[Sequence[tuple[float, Estimate]]]) -> bool:
-    """Whether all processes saw a line above another at one place, and below it at another place."""
+    """Whether a line is well above another at one place, and well below it at another place."""
     for one, other in combinations(map(dict, lines), 2):
-        pairs = [(one[x].observed, other[x].observed) for x in one.keys() & other.keys()]
-        is_below = any(high < low for (_, high), (low, _) in pairs)
-        if is_below and any(low > high for (low, _), (_, high) in pairs):
+        pairs = [(one[x].value, other[x].value) for x in one.keys() & other.keys()]
+        is_above = any(value > NO_DIFFERENCE * beside for value, beside in pairs)
+        if is_above and any(beside > NO_DIFFERENCE * value for value, beside in pairs):
             return True
     return False
 
