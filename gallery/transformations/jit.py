@@ -3,9 +3,10 @@ What does jit buy?
 ==================
 
 JAX runs your code one operation at a time, unless you wrap a function in :func:`jax.jit`, which
-compiles the whole function into one program. How much time does that save? This page counts what a
-compiler takes away, measures whether the time shrinks as much, and looks for what remains. It ends
-with the bill: the time that compiling takes, and the number of calls after which it is paid.
+compiles the whole function into one program. How much time does that save? This page counts the
+operations that the compiler merges, measures whether the time shrinks as much, and looks for what
+else takes time. It ends with the bill: the time that compiling takes, and the number of calls after
+which that has been earned back.
 """
 
 # %%
@@ -101,15 +102,12 @@ by_kernels = f"{before / after:g}"
 
 # %%
 # Two costs shrink with the number of kernels: memory traffic, which should matter most for large
-# arrays, and the calls from Python, which should matter most for small ones. (A fused kernel may
-# round differently, as :doc:`the introduction </tutorials/basics/introduction>` showed. So compare
-# what a compiled function returns with a tolerance.)
+# arrays, and the calls from Python, which should matter most for small ones.
 #
 # Does the time shrink with the number of kernels?
 # ------------------------------------------------
 # Make a guess before you read on: with :measured:`before` kernels replaced by :measured:`after`, by
 # what factor will the time of ``wave`` change? And which of the four functions will gain the most?
-# (A function that was measured at a single size is a single point.)
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 from jaxcap.report import figures
 
@@ -182,10 +180,10 @@ arithmetic = f"{max(beyond, 0):.0%}"
 
 # %%
 # If moving numbers were all the work, the four times would be alike. What a function takes beyond
-# ``x + 1`` should be arithmetic, which for ``wave`` is :measured:`arithmetic` of the time. Op by op,
-# the same arithmetic takes its time, and ``jit`` can save only what comes on top.
+# ``x + 1`` should be arithmetic, which for ``wave`` is :measured:`arithmetic` of the time. The same
+# sine and cosine have to be computed op by op, so ``jit`` can't save their time.
 #
-# So what ``jit`` buys depends on how much arithmetic a function does for each kernel that is saved.
+# What ``jit`` buys therefore depends on how much arithmetic a function does for each kernel saved.
 # ``selu``, ``sigmoid`` and ``add`` compute one exponential of each number, where ``wave`` computes a
 # sine and a cosine. Compare the times of ``exp x`` and ``sin x``, then look at the figure again.
 #
@@ -197,30 +195,32 @@ compiled = million.only(COMPILED)
 print(f"jit: first {compiled.first_call.short}, later {compiled.time.short}")
 
 # %%
-# Op by op, JAX has to compile as well, a small kernel for each operation. But in a real program,
-# some earlier line has probably done so. In this worst case for ``jit``, after how many calls has
-# it saved what its first call cost? The figure adds up the times, call by call:
+# Op by op, JAX compiles as well: a small kernel for each operation. Suppose that earlier lines have
+# compiled those already. After how many calls will the compiled ``wave`` be ahead? The figure adds up
+# the times, call by call:
 _ = figures.running_total(
     million, over=OP_BY_OP, title="wave of a million numbers"
 )
 
 # %%
-first_call_in_calls = int(
-    float(f"{compiled.first_call.value / compiled.time.value:.1e}")
+calls = compiled.pays_off_after(million.only(OP_BY_OP))
+earned_back = (
+    f"had earned back its first call after {calls.words} calls"
+    if calls
+    else "may never earn back its first call"
 )
 
 # %%
-# In other words, the first call took as long as :measured:`first_call_in_calls` later ones. You pay
-# that again for every new shape or type of the arguments.
+# The compiled function :measured:`earned_back`. For each new shape or type of the arguments, you pay
+# again.
 #
 # Takeaway
 # --------
 # ``jit`` traces a function once for each shape and type, lets XLA fuse the recorded operations, and
 # from then on runs the result without going through your Python code. That saves memory traffic and
 # calls, but the arithmetic remains. On a million numbers, our compiled function was
-# :measured:`wave_speedup than the same function run one operation at a time`. Weigh such a number
-# against the first call, which took as long as :measured:`first_call_in_calls` later ones. So
-# compile pure functions that you call often with the same shapes.
+# :measured:`wave_speedup than the same function run one operation at a time`. It
+# :measured:`earned_back`. So compile pure functions that you call often with the same shapes.
 #
 # Next: :doc:`when a result is ready </tutorials/transformations/asynchronous_dispatch>`, which you
 # need to know before you time anything yourself. After that, :doc:`exercise 3 </exercises/3_jit>`
