@@ -59,7 +59,7 @@ for function, args in calls.items():
 
 
 # %%
-# None of them works. To compile a function, :func:`jax.jit` runs it with stand-ins for its arguments
+# None of them does. To compile a function, :func:`jax.jit` runs it with stand-ins for its arguments
 # and records what happens to them. This is `tracing
 # <https://docs.jax.dev/en/latest/tracing.html>`__, and the stand-ins are called *tracers*. Print one
 # to see what it knows:
@@ -71,14 +71,14 @@ def look(n):
 look(1_000_000)
 
 # %%
-# A tracer has a shape and a type (the ``~`` marks that of a Python number), but no value, so that the
-# recorded program is good for every value. Now the errors make sense: ``range``, the shape and
-# ``if`` each ask for a value, and the tracer has none to give.
+# A tracer has a shape and a type, but no value, so that the recorded program is good for every value.
+# (The ``~`` says that the type is :term:`weak <weak type>`, as a Python number's is.) Now the errors
+# make sense: ``range``, the shape and ``if`` each ask for a value, and the tracer has none to give.
 #
 # A static argument keeps its value
 # ---------------------------------
-# JAX doesn't replace a *static* argument with a tracer. You name it by its position or, more safely,
-# by its name:
+# A *static* argument isn't replaced with a tracer, so Python code sees its value. Tell ``jit`` its
+# position or its name:
 print(jax.jit(empty_loop, static_argnums=1)(14, 1_000_000))
 print(jax.jit(fives, static_argnames="columns")(columns=3))
 
@@ -102,7 +102,7 @@ def counting(function):
 
 
 # %%
-# Which of these four calls compile? A call that does should also take much longer:
+# Which of these four calls compile? Those also make Python count, so they should take much longer:
 import time
 
 counted_loop = counting(empty_loop)
@@ -116,20 +116,19 @@ for num_loops in (1_000_000, 1_000_000, 999_999, 1_000_000):
 
 # %%
 # The second call found the program of the first. The third asked for one iteration fewer, which to
-# JAX is another program. The fourth went back to the first value, whose program JAX still had. (The
-# loop is in neither program. Python counted to a million while JAX traced, and counting left nothing
-# to record.)
+# JAX is another program. The fourth went back to the first value, whose program JAX still had.
 #
-# Instead of declaring an argument static, you can fill it in beforehand, with
-# :func:`functools.partial` or in a function inside another. Compile the result once and keep it,
-# because to JAX :doc:`a new function is a new program </tutorials/performance/timing>`. And don't
-# fill in large arrays: they `become constants
-# <https://docs.jax.dev/en/latest/internals/constants.html>`__ of the program.
+# The loop itself is in neither program. Python counted to a million while JAX traced, and counting
+# left nothing to record.
+#
+# You could also fill the value in before you compile, with :func:`functools.partial`. Then compile
+# once and keep the result, because to JAX :doc:`a new function is a new program
+# </tutorials/performance/timing>`.
 #
 # Static values must be hashable, and equal if they mean the same
 # ---------------------------------------------------------------
-# JAX looks up the program for a static value as in a dictionary, so the value needs a hash. A list
-# has none:
+# JAX keeps its programs as in a dictionary, with the static values as part of the key. So these
+# values need a hash, and a list has none:
 total = jax.jit(jnp.sum, static_argnames="axis")
 matrix = jnp.ones((2, 3))
 try:
@@ -178,13 +177,14 @@ for kind in (Frozen, Plain):
 
 # %%
 # To JAX, each object of the plain class is a new value. That is worse than an error, because
-# everything works while every call compiles. So keep settings in a frozen dataclass.
+# everything works, and you notice at most that it is slow. So keep settings in a frozen dataclass.
 #
 # Branches and loops can do without static values
 # -----------------------------------------------
 # A branch needs no static argument if the program itself makes the choice.
-# :func:`jax.numpy.where` computes both sides and picks one for each number, while
-# :func:`jax.lax.cond` runs one of two functions, which pays if they are expensive:
+# :func:`jax.numpy.where` computes both sides and picks one for each number.
+# :func:`jax.lax.cond` runs one of two functions, so it suits expensive ones. (Under ``vmap``,
+# :doc:`it may run both </tutorials/transformations/mapped_loops>`.)
 @jax.jit
 def leaky_where(x):
     return jnp.where(x > 0, x, 0.01 * x)
@@ -213,16 +213,16 @@ for steps in (1, 10, 100, 1000):
 print("compilations:", counted_cosines.traces)
 
 # %%
-# One compilation serves all numbers of steps. There is a reason to make the number static after all:
-# if it is traced, ``fori_loop`` `becomes a while_loop
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__, through which
-# :func:`jax.grad` :doc:`can't go backwards </tutorials/transformations/loops>`.
+# One compilation serves all numbers of steps. But if you need a gradient, make the number static after
+# all. With a traced one, ``fori_loop`` `becomes a while_loop
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__, and :func:`jax.grad`
+# :doc:`can't go backwards through that </tutorials/transformations/loops>`.
 #
 # When lengths keep changing, pad to a few
 # ----------------------------------------
-# A shape can't move into the program, because JAX compiles for each shape, even if no argument is
-# static. Suppose that measurements arrive in arrays of many lengths, and that you want the mean of
-# each:
+# Shapes are different. A program is compiled for fixed ones, so each new shape is another program,
+# even if no argument is static. Suppose that measurements arrive in arrays of many lengths, and that
+# you want the mean of each:
 from jaxcap.kernels import loops
 
 arrays = loops.measurements(20)
@@ -312,8 +312,7 @@ later_padded = padding_costs.estimate
 # Whether an argument must be static depends on what it decides:
 #
 # - A number to compute with: leave it traced.
-# - A shape, an axis, or a method chosen by a string: make it static, and change it rarely, because
-#   every new value compiles.
+# - A shape or an axis: make it static, and change it rarely, because every new value compiles.
 # - A branch: choose with ``where`` or ``cond``.
 # - The number of steps: let ``fori_loop`` or ``while_loop`` take it, unless ``grad`` has to go
 #   through the loop.
