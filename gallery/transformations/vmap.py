@@ -5,7 +5,7 @@ What does vmap replace?
 :func:`jax.vmap` takes a function of one example and returns a function of a whole batch, so that
 you can forget about batches while you write. It can take the place of a loop, or of the batching
 that you would otherwise do by hand. This page shows how to say what is batched, which mistakes
-raise no error, and what mapping costs in memory and time.
+raise no error, and what mapping costs in memory and gains in time.
 """
 
 # %%
@@ -57,11 +57,10 @@ batched = jax.vmap(loss, in_axes=(None, 0, 0))
 batched(weights, features, labels)
 
 # %%
-# You might suspect a loop in there, but there is none. ``vmap`` runs the function once, with
-# stand-ins for its arguments, and replaces each operation by a version for arguments with one more
-# axis. Each operation has a rule for that. For the product of two vectors, the rule gives
-# the product of a matrix and a vector, as in the version by hand, with the factors in their old
-# order:
+# Does ``vmap`` just hide the loop? No, it runs the function once, with stand-ins for its arguments.
+# When an operation meets a mapped argument, ``vmap`` replaces it by a version for one more axis, and
+# each operation has a rule that says which. For the product of two vectors, the rule gives the product of a matrix
+# and a vector, as we did by hand, with the factors in their old order:
 score = jax.vmap(jnp.dot, in_axes=(None, 0))
 print(jax.make_jaxpr(jnp.dot)(weights, features[0]))
 print(jax.make_jaxpr(score)(weights, features))
@@ -87,12 +86,10 @@ columns = features.T
 jax.vmap(loss, in_axes=(None, 1, 0))(weights, columns, labels)
 
 # %%
-# The entry for a dictionary or a list of arrays may be a dictionary or a list as well, with an axis
-# for each array. Keyword arguments are mapped along their axis 0, whatever ``in_axes`` says. In the
-# result, the mapped axis comes first, unless ``out_axes`` names another place. And if examples have
-# to know of one another, name the axis with ``axis_name``. Then :func:`jax.lax.pmean` takes a mean
-# over the batch, and :func:`jax.lax.psum` a sum, in the same way as :doc:`over devices
-# </tutorials/applications/messages>`.
+# Keyword arguments are always mapped along their axis 0. In the result, the mapped axis comes first,
+# unless ``out_axes`` names another place. And if examples have to know of one another, name the axis
+# with ``axis_name``: then :func:`jax.lax.psum` adds up over the batch, in the same way as :doc:`over
+# devices </tutorials/applications/messages>`.
 #
 # A wrong axis may raise no error
 # -------------------------------
@@ -107,10 +104,10 @@ except ValueError as error:
         print(fill(line, subsequent_indent="    "))
 
 # %%
-# The message names the argument that doesn't fit. A mistake without an error message is worse. Here
-# are three. The first maps the weights again, for as many examples as there are features. The
-# second forgets to map the labels. The third is meant to add up each example's features, and maps
-# the wrong axis:
+# The message names the argument that doesn't fit. Mistakes without a message are worse, and here are
+# three. The first maps the weights again, for as many examples as there are features. The second
+# forgets to map the labels. The third is meant to add up each example's features, and maps the wrong
+# axis:
 print(jax.vmap(loss)(weights, features[:4], labels[:4]).shape)
 print(
     jax.vmap(loss, in_axes=(None, 0, None))(weights, features, labels).shape
@@ -120,25 +117,26 @@ print(jax.vmap(jnp.sum, in_axes=1)(features).shape)
 # %%
 # All three run, because the mapped axes agree and what is left fits the operations: ``jnp.dot``
 # accepts a number and a vector, too. They should have returned a number for each example, so shapes
-# of ``(4,)``, ``(8,)`` and ``(8,)``. Two habits catch such mistakes. Try each new ``vmap`` on a
-# batch whose size differs from all other lengths: a wrong axis then conflicts with the other mapped
-# arguments. (With four examples of four features, you could map the wrong axis of the features, and
-# even the shape would be right.) And look at the shape of the result: it shows mistakes that a
-# batch of odd size can't, such as a forgotten axis.
+# of ``(4,)``, ``(8,)`` and ``(8,)``. Two habits catch such mistakes:
+#
+# - Try each new ``vmap`` on a batch whose size differs from all other lengths. With eight examples,
+#   the first mistake is the error above.
+# - Look at the shape of the result, which gives away the other two. With four examples of four
+#   features, the shape of the third would have looked right.
 #
 # Mapped twice, a distance becomes a table
 # ----------------------------------------
-# When two axes have to be mapped, batching by hand turns into a puzzle of broadcasting. Take the
-# distance between two points, as a function of one pair and batched by hand:
+# When two axes have to be mapped, batching by hand becomes harder to read. Take the distance between
+# two points, as a function of one pair and batched by hand:
 from jaxcap.kernels import batching
 from jaxcap.report.source import Source
 
 Source(batching.distance, batching.distances)
 
 # %%
-# The second function handles all pairs at once, but its indexing takes some decoding. With
-# ``vmap``, you map the first function twice instead: the inner map goes through the points of
-# ``b``, and the outer map through those of ``a``.
+# The second function inserts axes of length 1, so that broadcasting pairs every point with every
+# other. With ``vmap``, you map the first function twice instead: the inner map goes through the
+# points of ``b``, and the outer map through those of ``a``.
 to_each = jax.vmap(batching.distance, in_axes=(None, 0))
 table = jax.vmap(to_each, in_axes=(0, None))
 
@@ -179,36 +177,26 @@ for name, program in programs.items():
     print(f"{name:6} {memory.temp_size_in_bytes:,} bytes")
 
 # %%
-# A table of two thousand by two thousand numbers takes 16 million bytes, and each piece of it a
-# twentieth of that. Choose pieces that fit into memory but are still large enough to keep the
+# A table of two thousand by two thousand numbers of four bytes takes 16 million bytes, and each piece
+# of it a twentieth of that. Choose pieces that fit into memory but are still large enough to keep the
 # device busy.
 #
 # How much faster, and than what?
 # -------------------------------
-# Now for the clock. Each example has 64 features, the batches grow, and all ways are compiled by
-# ``jit``. ``jit(vmap(loss))`` has two advantages over a Python loop that calls ``jit(loss)`` for
-# each example: it makes a single call, and each of its operations takes the whole batch. To tell
-# the two apart, we add a *compiled loop*. :func:`jax.lax.map` makes a single call, too, but still
-# takes one example after another:
+# ``jit(vmap(loss))`` has two advantages over a Python loop that calls ``jit(loss)`` for each example:
+# it makes a single call, and each of its operations takes the whole batch. To tell the two apart, we
+# add a *compiled loop*. :func:`jax.lax.map` makes a single call, too, but still takes one example
+# after another:
 Source(batching.logistic_losses_in_turn)
 
 # %%
-# The Python loop gets its examples already split, and returns a list, so slicing and stacking
-# aren't timed. Do all ways agree? Here is each one's largest difference from batching by hand:
+# What do you expect of the times? The Python loop pays for a call in each iteration, so its time
+# should grow with the batch from the start. (It gets its examples already split and returns a list,
+# so slicing and stacking aren't timed.) ``vmap`` and batching by hand ask for the same operations, so
+# XLA should make much the same program of both, and its time should hardly grow until there is enough
+# to compute. Here, all are compiled by ``jit``, and each example has 64 features:
 from jaxcap.experiments import batching as rivals
 
-calls = rivals.prepare(batch=1000)
-expected = calls[rivals.BY_HAND]()
-for name, call in calls.items():
-    print(f"{name:14} {abs(np.asarray(call()) - expected).max():.1e}")
-
-# %%
-# The loops may differ by some rounding, because they can add up the 64 products in another order.
-#
-# What do you expect of the times? The Python loop pays for a call in each iteration, so its time
-# should grow with the batch from the start. ``vmap`` and batching by hand ask for the same
-# operations, so XLA should make much the same program of both, and its time should hardly grow
-# until there is enough to compute:
 results = rivals.BATCHING.run(budget_s=0.03)
 losses = results.subset(r for r in results if "of" not in r.parameters)
 _ = figures.scaling(
@@ -234,24 +222,15 @@ vmap_pays
 
 # %%
 # With a thousand examples, the compiled loop was :measured:`to_compiled than the Python loop`, and
-# the main difference between these loops is the number of calls. (The compiled loop also takes the
-# batch apart and puts the results together, which the Python loop is spared.) ``vmap`` was
-# :measured:`to_batched than the compiled loop`, and :measured:`against_hand than batching by hand`.
-# So :measured:`matters_more` matters more for a batch of this size. (Each ratio is the median of
-# ratios within rounds, so don't expect their product to be exact.) When somebody tells you how much
-# ``vmap`` gains, ask what it was compared with.
+# the main difference between these loops is the number of calls. ``vmap`` was
+# :measured:`to_batched than the compiled loop`, from which it differs by its operations on the whole
+# batch. So at this size, :measured:`matters_more` matters more. And ``vmap`` was
+# :measured:`against_hand than batching by hand`. When somebody tells you how much ``vmap`` gains, ask
+# what it was compared with.
 #
-# And ask for the size of the batch. With a hundred examples, ``vmap`` was
+# Ask for the size of the batch, too. With a hundred examples, ``vmap`` was
 # :measured:`to_batched_hundred than the compiled loop`. For ``vmap``, a hundred examples took
 # :measured:`grows_to_hundred` as one, and a thousand :measured:`grows_to_thousand` as a hundred.
-#
-# On a CPU, most of the jump from one example to a hundred is a change of thread. XLA runs a program
-# inside the call if it counts fewer than a thousand floating-point operations in it, and otherwise
-# :doc:`hands it to another thread </tutorials/transformations/asynchronous_dispatch>`, which has to
-# be woken. ``vmap`` passes that border with eight examples. The compiled loop never does, because
-# XLA counts its body once. So from eight examples on, a comparison of the two includes the price of
-# the other thread. When we turned the hand-over off on a CPU, ``vmap`` handled a hundred examples
-# in about the time of one, and in less time than the compiled loop.
 #
 # Takeaway
 # --------
