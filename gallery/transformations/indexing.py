@@ -5,8 +5,8 @@ Is indexing slow?
 An index can be an array: ``x[places]`` reads many elements in one line, and
 ``x.at[places].add(values)`` adds to many. A user of TensorFlow found reads of this kind `slow on TPUs
 <https://github.com/tensorflow/tensorflow/issues/80253>`__, along with a common substitute, a product
-with a matrix of ones and zeros. This page measures whether that product is any faster in JAX, and
-how indexing compares with sorting, and JAX with NumPy and PyTorch.
+with a matrix of ones and zeros. Is that product any faster in JAX, on this page's device? We time
+both, then compare indexing with sorting, and JAX with NumPy and PyTorch.
 """
 
 # %%
@@ -33,9 +33,9 @@ for name, way in ways.items():
 
 # %%
 # JAX traces both sums to the same operation, a ``scatter-add``, and group 0 gets both of its values.
-# NumPy's ``+=`` loses one of them, because it `reads at all indices, adds, and only then writes
-# <https://numpy.org/doc/stable/user/basics.indexing.html#assigning-values-to-indexed-arrays>`__. At
-# a repeated index, the last write wins. To add for each index, as JAX does, NumPy has
+# NumPy's ``+=`` keeps only one of them, because it `reads at all indices, adds, and only then writes
+# <https://numpy.org/doc/stable/user/basics.indexing.html#assigning-values-to-indexed-arrays>`__, so
+# at a repeated index, the last write remains. To add for each index, as JAX does, NumPy has
 # :meth:`np.add.at <numpy.ufunc.at>`:
 once, each = np.zeros(3), np.zeros(3)
 once[groups] += values
@@ -44,8 +44,8 @@ print("NumPy's +=:", once)
 print("np.add.at: ", each)
 
 # %%
-# A product works through all groups for each value
-# -------------------------------------------------
+# A product pays for every group
+# ------------------------------
 # The substitute for indices is a matrix with a row for each value: a one in the column of the
 # value's group, and zeros elsewhere. This is called a *one-hot* matrix. The values times this matrix
 # are the sums by group:
@@ -58,7 +58,7 @@ Source(updates.sums_by_scatter, updates.sums_by_product)
 # The product needs no look-ups, but it multiplies each value by a one or a zero for every group. So
 # its work grows with the number of groups, while the scatter always adds each value once. The fewer
 # the groups, then, the better for the product: will it win with ten? Here, each way sums ten thousand
-# values, as do NumPy's ``np.add.at`` and ``np.bincount``:
+# values. NumPy's ``np.add.at`` and ``np.bincount`` take part, too:
 from jaxcap.experiments import updates as experiments
 from jaxcap.report import figures
 
@@ -102,20 +102,19 @@ by_gather = by_group.select(of=experiments.READ).speedup(
 # With ten groups, adding at indices was :measured:`with_ten than the product`. With a thousand, it
 # was :measured:`by_scatter`, and NumPy's ``np.add.at`` was :measured:`by_numpy than JAX's scatter`.
 #
-# The same matrix can also replace a gather. Multiplied by a table, it picks one entry for each
-# value, but goes through all of the others as well. From a table of a thousand entries, reading at
-# indices was :measured:`by_gather than by a product`.
+# What about reads, which were the user's complaint? The same matrix, times a table, picks one entry
+# for each value, but multiplies all of the others by zero. From a table of a thousand entries, reading
+# at indices was :measured:`by_gather than by a product`.
 #
 # An index needs one element, and a sort needs them all
 # -----------------------------------------------------
-# To read or write at an index, a program goes to one place. In a sort, the place of an element
+# Some functions need more than one element for each result. In a sort, the place of an element
 # depends on all the others, and in a running sum, each result depends on all elements before it. How
 # much longer than a gather do you expect a sort to take in JAX?
 #
 # The table has six functions of a hundred thousand random ``float32`` numbers, in JAX and NumPy, and
-# in PyTorch if that is installed. The indices are in random order, and *set* may overwrite its
-# array. PyTorch's ``sort`` returns the indices as well, and each ``argsort`` keeps equal numbers in
-# their order.
+# in PyTorch if that is installed. The first three take indices in random order, and *set* may
+# overwrite its array. PyTorch's ``sort`` returns indices as well, and every ``argsort`` is stable.
 from jaxcap.results.tables import Table
 
 many = experiments.MANY.run(budget_s=0.03)
@@ -142,13 +141,12 @@ argsort_in_numpy = argsort.speedup(experiments.NUMPY, over=experiments.JAX)
 # In JAX, the gather took :measured:`gather_time`, and the sort of as many numbers
 # :measured:`sort_time`.
 #
-# What a sort costs also depends on the library. In 2022, a user of JAX `reported
-# <https://github.com/jax-ml/jax/issues/10434>`__ that NumPy was several times faster at an
-# ``argsort`` on a CPU. In our table, NumPy's ``argsort`` was :measured:`argsort_in_numpy than JAX's`.
-# For a plain ``sort``, JAX compiles `XLA's
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__, while NumPy brings `a library
-# <https://github.com/numpy/x86-simd-sort>`__ that sorts with the vector instructions of x86
-# processors. Which is faster?
+# Does that depend on the library? In 2022, a user `reported
+# <https://github.com/jax-ml/jax/issues/10434>`__ that JAX's ``argsort`` took several times as long as
+# NumPy's on a CPU. In our table, NumPy's ``argsort`` was :measured:`argsort_in_numpy than JAX's`.
+# For a plain ``sort``, NumPy has an advantage on x86 processors, `a library
+# <https://github.com/numpy/x86-simd-sort>`__ that uses their vector instructions, while JAX asks
+# `XLA for a sort <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__. Which is faster?
 numpy_sorts_faster = claim(
     "NumPy sorts a hundred thousand float32 numbers faster than JAX",
     many,
@@ -168,14 +166,15 @@ gather_in_numpy = gather.speedup(experiments.NUMPY, over=experiments.JAX)
 sort_in_numpy = numpy_sorts_faster.estimate
 
 # %%
-# Whether indexing is slow depends on the alternative. A product with a matrix of ones and zeros works
-# through all groups for each value. With ten groups, adding at indices was
+# Whether indexing is slow depends on what you compare it with. A product with a matrix of ones and
+# zeros multiplies each value once for every group. With ten groups, adding at indices was
 # :measured:`with_ten than that product`, and with a thousand, :measured:`by_scatter`. So index
 # directly, unless you have measured on your device that a product is faster.
 #
 # For a hundred thousand ``float32`` numbers, JAX took :measured:`gather_time` to read them at
 # indices, and :measured:`sort_time` to sort them. NumPy's gather was
-# :measured:`gather_in_numpy than JAX's`, and its sort :measured:`sort_in_numpy`.
+# :measured:`gather_in_numpy than JAX's`, and its sort :measured:`sort_in_numpy`. If your program
+# sorts a lot, time that in both libraries.
 #
 # Try it yourself in :doc:`exercise 8 </exercises/8_updates>`. Next:
 # :doc:`how you should pack parameters </tutorials/transformations/pytrees>`.
