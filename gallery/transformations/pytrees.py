@@ -2,10 +2,10 @@
 How should you pack parameters?
 ===============================
 
-A model is many arrays, and JAX takes them in dicts, lists and classes of your own, nested to any
-depth. Such a nest is called a `pytree <https://docs.jax.dev/en/latest/101/pytrees.html>`__. On this
-page we train a model that lives in a dict. Then we measure what it costs to keep the same numbers in
-a thousand small arrays instead of a single large one, and find out which changes of a tree make JAX
+A model has many arrays, and JAX takes them in dicts, lists and classes of your own, nested to any
+depth. It calls such a structure a `pytree <https://docs.jax.dev/en/latest/101/pytrees.html>`__. On
+this page we train a model that lives in a dict. Then we measure what it costs to keep the same numbers
+in a thousand small arrays instead of a single large one, and find out which changes of a tree make JAX
 compile again.
 """
 
@@ -63,8 +63,8 @@ print(np.linalg.lstsq(np.column_stack([x, np.ones(100)]), y)[0])
 # -------------------------------
 # Many optimisers remember something from step to step: `Optax's Adam
 # <https://optax.readthedocs.io/en/latest/api/optimizers.html#optax.adam>`__ keeps running averages
-# of each gradient and of its square. Compiled code can't update an ordinary Python object, because
-# its Python runs only during tracing. So the memory is a second tree, which each step takes and
+# of each gradient and of its square. A compiled step can't keep them in a Python object, because
+# Python runs only while JAX traces. So the memory is a second tree, which each step takes and
 # returns:
 import optax
 
@@ -142,8 +142,8 @@ print("one array:       ", kernels_compiled(descend, array, array))
 # %%
 # Should you then flatten a model into one array? ``descend`` treats all numbers alike, but a loss
 # needs the matrices back. A real step would have to cut the array apart and join the gradients
-# again, so it would gain less than our plot shows. And if a step takes long anyway, the cost of
-# its leaves hardly shows. For short steps, there are other ways to pay for fewer leaves:
+# again, which can cost more than it gains. And if a step takes long anyway, the cost of its leaves
+# hardly shows. For short steps, there are other ways to pay for fewer leaves:
 #
 # - Stack the parameters of equal layers in one array, with a first axis for the layers, and let a
 #   ``scan`` go through that axis. :doc:`The page on memory </tutorials/performance/memory>` does so.
@@ -173,16 +173,14 @@ print(jax.tree.leaves(line))
 print(jax.tree.structure(line))
 
 # %%
-# ``jit`` takes each argument apart in the same way: into leaves, with which it computes, and a
-# *structure*, which says how they were nested. Static fields belong to the structure, and so do the
-# keys of a dict. ``None`` is `a tree without leaves
-# <https://docs.jax.dev/en/latest/101/pytrees.html#none-is-an-empty-node-not-a-leaf>`__. A string or
-# an object of a class that isn't registered is a leaf, but one that ``jit`` refuses.
+# ``jit`` takes its arguments apart in the same way, into leaves and a *structure*, which says how they
+# were nested. Static fields belong to the structure, and so do the keys of a dict. ``None`` is `a tree
+# without leaves
+# <https://docs.jax.dev/en/latest/101/pytrees.html#none-is-an-empty-node-not-a-leaf>`__.
 #
-# By both parts, ``jit`` `looks up the compiled program
-# <https://docs.jax.dev/en/latest/201/jit.html#jit-and-caching>`__. For a new structure, there is none,
-# so JAX compiles one, and likewise for a leaf of a new shape or type. These trees all have the same
-# two arrays. For which of them will JAX compile?
+# With the structure, and the shape and type of each leaf, ``jit`` `looks up the compiled program
+# <https://docs.jax.dev/en/latest/201/jit.html#jit-and-caching>`__. If there is none for them, it
+# compiles one. These trees all have the same two arrays. For which of them will JAX compile?
 a, b = jnp.ones(3), jnp.zeros(3)
 trees = {
     "{'a': a, 'b': b}": {"a": a, "b": b},
