@@ -61,8 +61,7 @@ jax.make_jaxpr(jax.grad(wave))(3.0)
 # add up the three.
 #
 # The list also computes the value of ``wave``, and discards it in the line that begins with an
-# underscore. If you want the value too, :func:`jax.value_and_grad` returns both, and runs your
-# function only once:
+# underscore. If you want to keep the value, :func:`jax.value_and_grad` returns both:
 value, slope_at_3 = jax.value_and_grad(wave)(3.0)
 print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 
@@ -71,13 +70,13 @@ print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 # ``grad`` applies the chain rule backwards, from the result to the inputs, so one pass is enough for
 # all parameters of a loss. The price is :doc:`memory </tutorials/performance/memory>`, because
 # intermediate results have to be kept until that pass needs them. JAX's `cookbook
-# <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ shows the way forwards, too,
-# and second derivatives of many parameters.
+# <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ also explains the forward
+# direction, and when it is the better choice.
 #
 # A gradient has the form of its argument
 # ---------------------------------------
 # ``grad`` differentiates with respect to the first argument, unless you name others in ``argnums``.
-# That argument can be a number, an array, or a dictionary of all parameters of a model:
+# That argument can be a number, an array, or a dictionary of a model's parameters:
 def squared_error(params, inputs, target):
     prediction = jnp.dot(params["weights"], inputs) + params["offset"]
     return (prediction - target) ** 2
@@ -93,8 +92,8 @@ jax.grad(squared_error)(params, inputs, 5.0)
 #
 # For slopes at many points, map grad over them
 # ---------------------------------------------
-# While the argument can be anything of numbers, the result has to be a single one. What if you want
-# the slope of ``wave`` at twenty points?
+# The argument may hold many numbers, but the result has to be a single one. So what happens if you
+# ask for the slope of ``wave`` at twenty points?
 x = jnp.linspace(0.0, 4 * jnp.pi, 20)
 try:
     jax.grad(wave)(x)
@@ -128,8 +127,8 @@ figures.label_ends(plt.gca())
 # %%
 # Small steps lose digits, and grad takes none
 # --------------------------------------------
-# The tangents look right, but how many digits of a slope are? The classic check takes a small step
-# in both directions and looks at what changes:
+# The tangents look right, but how many digits of each slope can you trust? The classic check takes a
+# small step in both directions, and divides the change by the distance:
 def central_difference(function, x, step):
     return (function(x + step) - function(x - step)) / (2 * step)
 
@@ -167,12 +166,12 @@ figures.label_ends(plt.gca())
 # %%
 # To the right of the best step, the error grows with the square of the step, because a long step
 # misses how the curve bends. To the left, rounding takes over: you subtract two nearly equal
-# numbers, and dividing by a tiny step magnifies their rounding errors. (In 32 bits, the shortest
-# steps don't even change 3, so the line ends flat.) Even the best step costs digits.
+# numbers, and dividing by a tiny step magnifies their rounding errors. In 32 bits, the shortest steps
+# don't even change 3, so the line ends flat. Even the best step costs digits.
 #
-# ``grad`` takes no step. Does it keep its digits? Here is the derivative worked out by hand,
-# :math:`0.2 + \cos(x) - 2 \sin(2x)`, at all twenty points, against ``grad`` and against differences
-# with the best step from above:
+# ``grad`` takes no step. Does it keep its digits? At all twenty points, compare it with the derivative
+# worked out by hand, :math:`0.2 + \cos(x) - 2 \sin(2x)`. Beside it stand the differences with the best
+# step from above, all in 64 bits:
 from jaxcap.kernels.autodiff import wave_derivative
 
 best_step = steps[errors["64 bits"].argmin()]
@@ -183,14 +182,14 @@ with jax.enable_x64(True):
     by_grad = jax.vmap(jax.grad(wave))(x64)
     off_by_steps = f"{abs(stepped - exact).max():.0e}"
     off_by_grad = f"{abs(by_grad - exact).max():.0e}"
-print("differences", off_by_steps, "grad", off_by_grad)
+print(f"off by up to {off_by_steps} (differences), {off_by_grad} (grad)")
 
 # %%
-# ``grad`` is off by a rounding error. Differences lose digits, but they keep enough to catch a
-# mistake. `JAX's checker
-# <https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html>`__ takes them for
-# you, in a random direction, and raises an error if the slopes disagree. Give it arrays of 64 bits,
-# or it has to tolerate larger errors:
+# ``grad`` is off by a rounding error. Differences are less exact, but exact enough to catch a mistake
+# in a gradient. `check_grads
+# <https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html>`__ takes a step in a
+# random direction, and raises an error if the slopes disagree. Give it arrays of 64 bits: in 32, it
+# has to allow for so much rounding that a small mistake goes unnoticed.
 from jax.test_util import check_grads
 
 with jax.enable_x64(True):
@@ -201,8 +200,8 @@ with jax.enable_x64(True):
 # At a kink, grad has to choose
 # -----------------------------
 # A function has no slope at a kink or a jump, but ``grad`` applies the rule of the operation all the
-# same. The second and the third function here are the same one, written in two ways. Would you
-# expect the same slope?
+# same. Two of these functions, ``relu`` and ``maximum``, return the same values. Would you expect the
+# same slope?
 kinks = {
     "abs(x)": (jnp.abs, 0.0),
     "relu(x)": (jax.nn.relu, 0.0),
@@ -216,13 +215,12 @@ for name, (function, place) in kinks.items():
 # %%
 # ``grad`` sees the operations, so two ways to write a function can have two slopes.
 # :func:`jax.numpy.maximum` shares the slope between two equal numbers, while :func:`jax.nn.relu`
-# brings a rule of its own. And ``round`` gets the slope that it has between its jumps, which is 0
-# everywhere, so a model can't learn through it.
+# brings a rule of its own. And ``round`` gets the slope that it has between its jumps, which is 0, so
+# a model can't learn through it.
 #
-# Write a rule of your own
-# ------------------------
-# If a rule doesn't suit you, replace it with :func:`jax.custom_jvp`. This function rounds x, and
-# tells ``grad`` that it returns x unchanged:
+# If a rule doesn't suit you, `write your own
+# <https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html>`__ with
+# :func:`jax.custom_jvp`. This function rounds x, and tells ``grad`` that it returns x unchanged:
 @jax.custom_jvp
 def rounded(x):
     return jnp.round(x)
@@ -232,14 +230,10 @@ rounded.defjvps(lambda tangent, answer, x: tangent)
 print(rounded(0.7), jax.grad(rounded)(0.7))
 
 # %%
-# `JAX's guide
-# <https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html>`__ explains
-# such rules, and :func:`jax.custom_vjp`, for rules of the backward pass.
-#
 # A gradient can be NaN where the value is fine
 # ---------------------------------------------
-# A square root has no slope at 0: its curve is vertical there. Suppose that you never want to take
-# that root, and pick a plain zero with ``where`` instead:
+# The curve of a square root is vertical at 0, so its slope is infinite there. Suppose that you avoid
+# that root, and let ``where`` pick a plain zero instead. Which slope do you get?
 
 
 def root_or_zero(x):
@@ -252,7 +246,7 @@ print("value", root_or_zero(0.0), "slope", jax.grad(root_or_zero)(0.0))
 # %%
 # Both sides of ``where`` are computed before it picks one, so the chain rule goes through both. The
 # side that wasn't picked gets the factor 0. But the slope of its root is infinite, and zero times
-# infinity is NaN. So keep the bad number out of the root, too:
+# infinity is NaN. So keep the bad number out of the root itself:
 def safe_root_or_zero(x):
     inside = jnp.where(x > 0, x, 1.0)
     return jnp.where(x > 0, jnp.sqrt(inside), 0.0)
@@ -261,7 +255,7 @@ def safe_root_or_zero(x):
 print("slope", jax.grad(safe_root_or_zero)(0.0))
 
 # %%
-# A distance is a square root, and a point's distance from itself is 0. :doc:`Where does a NaN come
+# Roots of 0 are easy to meet: the distance of a point from itself is one. :doc:`Where does a NaN come
 # from </tutorials/performance/faults>` finds such a NaN in a larger program.
 #
 # Takeaway
@@ -269,14 +263,15 @@ print("slope", jax.grad(safe_root_or_zero)(0.0))
 best_error_32 = f"{errors['32 bits'].min():.1e}"
 
 # %%
-# ``grad`` applies the chain rule to the operations that your function performs. It loses no digits to
-# a step: on this page, it was off by up to :measured:`off_by_grad` in 64 bits, where differences
-# were off by up to :measured:`off_by_steps`. In 32 bits, even the best step was off by
-# :measured:`best_error_32`. To check a gradient, call ``check_grads`` with arrays of 64 bits.
+# ``grad`` applies the chain rule to the operations that your function performs, and takes no steps. At
+# twenty points, in 64 bits, it was off by up to :measured:`off_by_grad`, and differences by up to
+# :measured:`off_by_steps`. At the point 3, in 32 bits, a difference was off by
+# :measured:`best_error_32`, even with the best step. To check a gradient, call ``check_grads`` with
+# arrays of 64 bits.
 #
-# A slope that surprises you may be right for the operations that you wrote. At a kink or a jump,
-# their rules have to choose a slope. And an infinite slope can become NaN, even on the side of a
-# ``where`` that wasn't picked.
+# If a slope surprises you, look at the operations that you wrote. At a kink or a jump, their rules
+# have to choose a slope. And an infinite slope can become NaN, even on the side of a ``where`` that
+# wasn't picked.
 #
 # Practise in :doc:`exercise 5 </exercises/5_gradient>`. Next:
 # :doc:`what vmap replaces </tutorials/transformations/vmap>`.
