@@ -15,9 +15,10 @@ you can fairly compare.
 # Three ways in PyTorch, and three in JAX
 # ---------------------------------------
 # The task is the slope of ``wave``, which is :math:`0.2 x + \sin(x) + \cos(2x)`, at a thousand
-# points. In PyTorch, you compute a result and call ``backward()`` on it, for one point after another,
-# in a loop. Or you call it once, on the sum of all results: each term of the sum depends on one point
-# only, so you get all slopes. Or you let ``torch.func`` transform the function, as JAX does:
+# points. In PyTorch, you can compute one result after another, and call ``backward()`` on each, in a
+# loop. You can also call it once, on the sum of all results: each term of the sum depends on one
+# point only, so the gradient of the sum holds all slopes. Or you let ``torch.func`` transform the
+# function, as JAX does:
 import torch
 
 
@@ -56,17 +57,21 @@ def three_ways(function):
 # Do all six agree with the derivative worked out by hand, :math:`0.2 + \cos(x) - 2 \sin(2x)`?
 import numpy as np
 
-from jaxcap.experiments import gradients
 from jaxcap.kernels.autodiff import wave_derivative
+from jaxcap.kernels.elementwise import wave
 
 points = np.linspace(0, 10 * np.pi, 1000, dtype=np.float32)
-calls = gradients.prepare(points=1000, device="cpu")
+found = [way(points) for way in three_ways(wave).values()]
+tensor = torch.tensor(points)
+found += [by_loop(tensor), by_backward(tensor), by_func(tensor)]
 by_hand = wave_derivative(points)
-errors = [abs(np.asarray(call()) - by_hand).max() for call in calls.values()]
-print(f"{len(calls)} ways, off by at most {max(errors):.1e}")
+errors = [abs(np.asarray(slopes) - by_hand).max() for slopes in found]
+print(f"{len(found)} ways, off by at most {max(errors):.1e}")
 
 # %%
-# That is rounding, so all six do the same job. We let them take turns, in fresh processes:
+# That is rounding, so all six do the same job. How far apart are their times? The headline sets the
+# loop in PyTorch against ``jit(vmap(grad))``:
+from jaxcap.experiments import gradients
 from jaxcap.report import figures
 
 results = gradients.GRADIENTS.run(budget_s=0.05)
@@ -79,15 +84,12 @@ _ = figures.bars(
 )
 
 # %%
-# The headline sets ``jit(vmap(grad))``, a single compiled call, against the loop in PyTorch, which
-# makes several calls for each point.
-#
 # Take the headline apart
 # -----------------------
-# A loop of calls has its price in JAX, too, as :doc:`the page on vmap
-# </tutorials/transformations/vmap>` shows, so the headline says little about PyTorch. Neither
-# ``jit(vmap(grad))`` nor the backward pass of the sum needs a loop. How much of the headline is left
-# if we compare these two?
+# PyTorch's loop makes several calls for each point, and ``jit(vmap(grad))`` is a single one. A loop
+# of calls has its price in JAX, too, as :doc:`the page on vmap </tutorials/transformations/vmap>`
+# shows, so the headline says little about PyTorch. The backward pass of the sum needs no loop either.
+# How much of the headline is left if we compare JAX with that?
 from jaxcap.results.tables import Table
 
 headline = on_cpu.speedup(gradients.JIT, over=gradients.LOOP)
@@ -114,9 +116,9 @@ larger = (
 )
 
 # %%
-# The first row is the headline. It is roughly the product of the two rows below it: what PyTorch
-# gains by dropping its loop, times what JAX gains on top. Most of the headline is
-# :measured:`larger`. If you have to quote one number, quote the last, and say what it leaves out.
+# The first row is the headline. It is roughly the product of the two rows below it, one for the loop
+# and one for the libraries. The larger of these factors is :measured:`larger`. If you have to quote a
+# single number, quote the last, and say what it leaves out.
 from jaxcap.report.claims import BEST, claim, speedup_of
 
 jax_is_faster = claim(
@@ -129,15 +131,13 @@ jax_is_faster = claim(
 )
 jax_is_faster
 
+
 # %%
 # For JAX, ask where jit stands
 # -----------------------------
 # A comparison can be unfair to JAX as well, if its ``jit`` leaves work to Python. To see how much
-# each of the three ways leaves, let the function print something whenever Python runs it, and make
-# three calls:
-from jaxcap.kernels.elementwise import wave
-
-
+# work each of the three ways leaves, let the function print something whenever Python runs it, and
+# make three calls:
 def talkative(x):
     print("  Python runs the function")
     return wave(x)
@@ -151,9 +151,9 @@ for name, mapped in three_ways(talkative).items():
 # %%
 # Without ``jit``, every call runs your function again, and starts its operations one by one. With
 # ``jit`` in either place, the function runs once, so the last two look alike. But whatever stands
-# outside ``jit`` is Python, and in the second way, that is ``vmap``: each call runs through it before
-# it reaches the compiled function. With ``jit`` around everything, a call goes straight to the
-# compiled program. What is that worth?
+# outside ``jit`` runs in Python, at every call, and in the second way, that is ``vmap``. With ``jit``
+# around everything, the second call and all later ones go straight to the compiled program. What is
+# that worth?
 jit_belongs_outside = claim(
     "a thousand gradients come faster with jit around vmap than inside",
     results,
@@ -172,9 +172,9 @@ jit_belongs_outside
 # Even our last row sets a compiled program against an uncompiled one. PyTorch can compile as well,
 # by `torch.compile <https://docs.pytorch.org/docs/stable/generated/torch.compile.html>`__. We left
 # that out because, on a CPU, it needs a C++ compiler, which you may not have. So the row can't tell
-# you how PyTorch compares at its best. It also leaves out first calls: JAX's took
-# :measured:`first_jax`, with the compilation, and PyTorch's :measured:`first_torch`. And it holds
-# for a thousand points on one CPU, while ten million points on a GPU may give another ratio.
+# you how PyTorch does at its best. Nor does it count first calls. JAX's, which compiles, took
+# :measured:`first_jax`, and PyTorch's :measured:`first_torch`. Finally, the row holds for a thousand
+# points on one CPU. Ten million points on a GPU may give another ratio.
 #
 # Takeaway
 # --------
@@ -190,8 +190,8 @@ first_jax, first_torch = (
 # :measured:`fair than PyTorch's backward pass of the sum`. Even that pair leaves out
 # ``torch.compile``, which may change the verdict.
 #
-# In JAX, write ``jit(vmap(grad(f)))``, so that no call has to run ``vmap`` in Python. On this page, a
-# call was then :measured:`inner_jit than with jit inside vmap`.
+# In JAX, write ``jit(vmap(grad(f)))``, so that ``vmap`` runs once instead of at every call. On this
+# page, a call was then :measured:`inner_jit than with jit inside vmap`.
 #
 # Next: :doc:`what a loop costs </tutorials/transformations/loops>`, for steps that build on one
 # another.
