@@ -33,8 +33,8 @@ print("old:", x[1], "new:", y[1])
 # Both arrays exist now, so this call has copied. Would ``jit`` save the copy? You needn't run
 # anything to find out, because the compiler `plans the memory
 # <https://docs.jax.dev/en/latest/201/aot.html>`__ of a program in advance. Besides its arguments, a
-# call needs memory for its results, except for those that take over an argument's memory (*alias*),
-# and for temporary arrays (*temp*):
+# call needs memory for temporary arrays (*temp*) and for its results (*output*). A result can also
+# take over the memory of an argument (*alias*), so we subtract those:
 def new_bytes(compiled):
     memory = compiled.memory_analysis()
     results = memory.output_size_in_bytes - memory.alias_size_in_bytes
@@ -46,9 +46,8 @@ print(f"{new_bytes(compiled):,} new bytes")
 
 
 # %%
-# Four million bytes are what the result takes, so ``jit`` hasn't saved the copy. You can even find it
-# in the text of the compiled program. These are its operations that copy an array of a million
-# numbers:
+# Four million bytes are a second array, so ``jit`` hasn't saved the copy. You can even find it in the
+# text of the compiled program, among the operations that copy an array of a million numbers:
 def copies(program):
     lines = [line.strip() for line in program.splitlines()]
     return [s for s in lines if "f32[1000000]" in s and " copy(" in s]
@@ -83,9 +82,9 @@ except RuntimeError as error:
 # The time of a copy grows with the array
 # ---------------------------------------
 # An update in place, like NumPy's assignment, writes one number, however large the array is. A copy
-# takes longer as the array grows. JAX's update comes in three kinds: not compiled, compiled, and
-# compiled with its array donated. From what size will a copy show? (A donated array is used up, so
-# each call gets the array that the last one returned.)
+# takes longer as the array grows. We time JAX's update not compiled, compiled, and compiled with its
+# array donated. In the last case, each call changes the array that the call before returned. From
+# what size will a copy show?
 from jaxcap.experiments import updates as experiments
 from jaxcap.report import figures
 
@@ -101,9 +100,9 @@ _ = figures.scaling(
 )
 
 # %%
-# A line that rises belongs to an update that copies. Where a line is flat, the price of the call
-# hides the copy, if there is one. NumPy's assignment doesn't pay that price, which :doc:`another
-# page </tutorials/performance/dispatch_overhead>` takes apart.
+# If an update copies, its line rises as soon as the copy takes longer than the rest of the call. For
+# small arrays, that rest decides, and :doc:`another page </tutorials/performance/dispatch_overhead>`
+# takes it apart. NumPy's assignment isn't such a call, and doesn't pay for one.
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 donation_pays = claim(
@@ -166,15 +165,15 @@ for name, program in programs.items():
 # %%
 # Outside the loop, one copy is due, because ``x`` isn't donated. A copy in each step is what the
 # guarantee was meant to avoid. ``swap_in_turn`` shows why the compiler might want one: its first
-# update makes a new array, but the second needs ``x[i]`` from the *old* one. Keeping that one number
-# would be enough, but a compiler that doesn't see this keeps all of the old array.
+# update makes a new array, but the second needs ``x[i]`` from the *old* one. To save that one number
+# beforehand would be enough. A compiler that reads it later has to keep all of the old array.
 #
-# Reading both elements first looks like a remedy. But the compiler doesn't see the order of your
-# lines, only which operation uses which result. Both reads use the old ``x`` in both functions, so
-# to the compiler, they are the same.
+# ``swap_read_first`` looks like a remedy, but the order of your lines doesn't bind the compiler. What
+# counts is which operation uses which result, and in both functions, both reads use the old ``x``. So
+# to the compiler, these two functions are the same.
 #
-# How much time do such copies take? For comparison, NumPy swaps in a Python loop, with no copy at
-# all:
+# How much time do such copies take? Here are a hundred swaps by two updates and by one, which copies
+# ``x`` only once, before the loop. NumPy swaps in a Python loop, with no copy at all:
 swapping = results.select(of=experiments.SWAPS)
 _ = figures.scaling(
     swapping,
@@ -197,10 +196,10 @@ single_update_pays = claim(
 single_update_pays
 
 # %%
-# Neither the memory nor the program shows every copy. On a CPU, in JAX 0.11.1, a loop that wrote
+# Some costs show in neither the memory nor the program. On a CPU, in JAX 0.11.1, a loop that wrote
 # single elements `rewrote the whole array in each step
 # <https://github.com/jax-ml/jax/issues/40101>`__, although its program was the same as before, byte
-# for byte. Here is such a loop under many releases, measured on one machine:
+# for byte. Here is such a loop under many releases, measured on one machine. Can you find 0.11.1?
 from jaxcap.releases import figures as by_release
 from jaxcap.releases.recorded import recorded
 
@@ -208,9 +207,10 @@ name = "fori_loop of 1,000 updates of an element"
 _ = by_release.course_of(recorded(), name)
 
 # %%
-# So if a loop of updates matters to you, time it again after each upgrade. :doc:`JAX by release
-# </releases/index>` has many more programs, and :doc:`a later page
-# </tutorials/performance/releases>` shows how to tell a change from noise.
+# Each dotted line marks a release that changed the time of this loop. So if a loop of updates matters
+# to you, time it again after each upgrade. :doc:`JAX by release </releases/index>` has many more
+# programs, and :doc:`a later page </tutorials/performance/releases>` shows how to tell a change from
+# noise.
 #
 # Takeaway
 # --------
@@ -219,7 +219,7 @@ single_update = single_update_pays.estimate
 
 # %%
 # Without ``jit``, an update copies the array. In a compiled function, an update can write in place
-# if the function made the array itself or you donated it, and if nothing in the compiler's program
+# if the function made the array itself or you donated it, and if nothing in the compiled program
 # needs the old array after the write. So donate the arrays that you replace. And if one change
 # reads what another overwrites, as in a swap, make both in a single update, above all in a loop.
 #
