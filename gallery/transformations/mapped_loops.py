@@ -12,8 +12,8 @@ why they wait, how much of the work is wasted, and what the alternatives cost.
 # Where examples may disagree, both branches run
 # ----------------------------------------------
 # A loop decides in each round whether to go on. Begin with a single decision: :func:`jax.lax.cond`
-# runs one of two functions, and its first argument decides which. Here it returns a number as it is,
-# except for the rare negative one. The branch for these says when it runs:
+# runs one of two functions, and its first argument decides which. Here, ``choose`` returns a number as
+# it is, unless it is negative, which is rare. The branch for negative numbers says when it runs:
 import jax
 import jax.numpy as jnp
 
@@ -52,7 +52,9 @@ print("result:", result)
 #
 # If one condition serves the whole batch, there is nothing to pick. The ``cond`` remains, and the
 # rare branch stays silent:
-print("result:", jax.vmap(choose, in_axes=(None, 0))(False, numbers))
+result = jax.vmap(choose, in_axes=(None, 0))(False, numbers)
+jax.effects_barrier()
+print("result:", result)
 
 # %%
 # A mapped loop runs until its last example is done
@@ -129,34 +131,33 @@ _ = figures.headline(figure, finding, "A mapped loop")
 # One after the other, nobody waits
 # ---------------------------------
 # :func:`jax.lax.map` takes one pendulum after another, so each has a loop of its own, and takes its
-# own number of steps. In exchange, each step moves a single pendulum, although moving all of them
-# might hardly cost more. A ``batch_size`` of ten is a compromise: ten pendulums move together, and
-# only nine have to wait for the upright one.
-from functools import partial
-
-from jaxcap.experiments.loops import MAP, MAP_OF_BATCHES, VMAP
-
+# own number of steps. But each step then moves a single pendulum. A ``batch_size`` of ten is a
+# compromise: ten pendulums move together, and only nine have to wait for the upright one. All three
+# ways count the same steps:
 one = pendulum.steps_to_bottom
-ways = {
-    VMAP: jax.vmap(one),
-    MAP: partial(jax.lax.map, one),
-    MAP_OF_BATCHES: partial(jax.lax.map, one, batch_size=10),
-}
+angles = experiments.angles(ONE_UPRIGHT)
+by_vmap = jax.vmap(one)(angles)
+by_map = jax.lax.map(one, angles)
+by_map_of_batches = jax.lax.map(one, angles, batch_size=10)
+print((by_vmap == by_map).all(), (by_vmap == by_map_of_batches).all())
 
 # %%
-# Before you measure, count again. Which share of its steps is useful in each way?
+# Before you look at their times, count again. When a hundred pendulums move together, or ten, or one,
+# which share of the steps is useful?
 for starts, steps in needed.items():
-    for way, together in ((VMAP, 100), (MAP, 1), (MAP_OF_BATCHES, 10)):
+    for together in (100, 10, 1):
         longest = steps.reshape(-1, together).max(axis=1)
         share = steps.sum() / (together * longest.sum())
-        print(f"{starts:11}  {way:22}  {share:4.0%}")
+        print(f"{starts:11}  {together:3} together: {share:4.0%} useful")
 
 # %%
-# With the upright pendulum, ``vmap`` has the smallest share. Will its time be the longest?
+# With the upright pendulum, the smallest share is that of a hundred together, which is ``vmap``. Will
+# its time be the longest? We compile each way, and time it:
 results = experiments.MAPPED.run(budget_s=0.05)
 results
 
 # %%
+from jaxcap.experiments.loops import MAP, MAP_OF_BATCHES, VMAP
 from jaxcap.report.claims import claim, speedup_of
 
 mapping_pays = claim(
@@ -179,19 +180,19 @@ in_batches = results.speedup(MAP_OF_BATCHES, over=MAP, starts=ONE_UPRIGHT)
 # mostly useful work, ``vmap`` was :measured:`all_alike than lax.map`, and batches of ten were
 # :measured:`alike_in_batches than vmap`.
 #
-# The useful share is one side of the balance. The other is how much cheaper a step of a whole batch
-# is than a separate step for each example, and that depends on the device. A GPU computes on many
-# examples at once, and a single pendulum leaves most of it idle. A CPU has less to lose by taking
-# them one by one.
+# The useful share alone doesn't decide. What also counts is how much cheaper a step of the whole
+# batch is than a separate step for each example, and that depends on the device. A GPU computes on
+# many examples at once, and a single pendulum leaves most of it idle. A CPU has less to lose by
+# taking them one by one.
 #
 # If you can guess which examples will take long, sort them by that guess before you cut them into
 # batches, so that each batch has examples of about the same length.
 #
 # Takeaway
 # --------
-# Under ``vmap``, examples with conditions of their own all pay for the most expensive one: both
-# branches of a ``cond`` run for every example, and a ``while_loop`` runs until the last one is done.
-# A loop of fixed length has no such cost.
+# Under ``vmap``, an example pays for what the others need. If conditions differ from example to
+# example, both branches of a ``cond`` run for all of them, and a ``while_loop`` runs until the last
+# one is done. A loop of fixed length has no such cost.
 #
 # Where the lengths of loops differ widely, try ``lax.map``, with and without a ``batch_size``. With
 # one slow pendulum among a hundred, ``vmap`` was :measured:`one_upright than lax.map` on this
