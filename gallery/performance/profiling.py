@@ -4,8 +4,8 @@ Where does the time go?
 
 You know that a step is slow, but not which part of it. A profile lists what ran and for how long,
 but under names that you have never seen, because the compiler has merged your operations. This page
-profiles a small step and traces each operation back to its code. Does the time go where you would
-expect?
+profiles a small step and finds out which part of the code each operation came from. Does the time go
+where you would expect?
 """
 
 # %%
@@ -36,12 +36,12 @@ positions, value = step(start, table)
 print("stress at the start:", value)
 
 # %%
-# Before you read on, guess: which of the parts with a name takes longest, the distances, the limit,
-# the loss, or the update?
+# Before you read on, guess: which part takes longest, the distances, the limit, the loss, or the
+# update?
 #
 # A profile lists what ran
 # ------------------------
-# Inside :func:`jax.profiler.trace`, JAX records what each thread does, and then writes a file.
+# Inside :func:`jax.profiler.trace`, JAX records what runs and for how long, and then writes a file.
 # `XProf and Perfetto <https://docs.jax.dev/en/latest/201/profiling.html>`__ show a profile as a
 # timeline, in which you can zoom and click. Python can read the file, too. Among its many events,
 # those of compiled operations have the name of the operation as ``hlo_op``. On a GPU, they may `lack
@@ -88,9 +88,8 @@ for _, ns, name in longest_first[:4]:
 *_, longest = longest_first[0]
 
 # %%
-# The longest operation is called :measured:`longest`. But where is that in the code? These names
-# are the compiler's own: a *fusion*, for example, is what it made of several operations by merging
-# them.
+# The longest operation is called :measured:`longest`. But where is that in the code? The compiler
+# chose these names. A *fusion*, for example, is several operations that it has merged into one.
 #
 # The names of scopes survive compilation
 # ---------------------------------------
@@ -118,10 +117,10 @@ for _, _, name in recorded:
 PARTS = ("distances", "limit", "loss", "update", "other")
 
 
-def by_part(step):
-    """Profile a step: of which part each operation was, when and how long it ran."""
+def by_part(step, recorded):
+    """Say of which part each operation was, when it began, and how long it ran."""
     source_of = sources(step)
-    for start_ns, ns, name in profile(step):
+    for start_ns, ns, name in recorded:
         source = source_of.get(name, "")
         part = next((part for part in PARTS if part in source), "other")
         yield part, start_ns, ns
@@ -132,8 +131,8 @@ def by_part(step):
 # the mean of the errors instead of their median:
 by_mean = jax.jit(placement.step)
 profiles = {
-    "limit by\nmedian": list(by_part(step)),
-    "limit by\nmean": list(by_part(by_mean)),
+    "limit by\nmedian": list(by_part(step, recorded)),
+    "limit by\nmean": list(by_part(by_mean, profile(by_mean))),
 }
 
 
@@ -178,8 +177,8 @@ mean_took = f"{took_by_mean_us['limit']:,.1f} µs"
 # %%
 # Each bar is an operation, in the colour of its part. With the median, the :measured:`slowest` part
 # took :measured:`share` of the total operation time. The limit took :measured:`median_took` by
-# median, and :measured:`mean_took` by mean. Trust large shares only: a fusion may hold operations
-# of several parts, but bears the scope of one, which then gets all its time.
+# median, and :measured:`mean_took` by mean. Small shares are less certain: a fusion may hold
+# operations of several parts, but it has the scope of only one, to which we count all its time.
 #
 # How can a single number be so much work? To find the middle of an array,
 # :func:`jax.numpy.median` sorts it: that is the ``sort`` among the operations of ``limit``. A mean
@@ -202,16 +201,15 @@ for limit, moves in ("median", step), ("mean", by_mean):
     print(f"limit by {limit:6}: {1e3 * np.median(seconds):.2f} ms for a step")
 
 # %%
-# Compare these two times: if they are as far apart as the two limits in the profile, then the
-# profile has told you what the change would gain. It can't tell you whether a mean will do. The
-# wrong entries of the table raise the mean of the errors more than their median, and so they get a
-# stronger pull.
+# If these two times are as far apart as the two limits in the profile, then the profile has told
+# you what the change would gain. It can't tell you whether a mean is good enough. The wrong entries
+# of the table raise the mean of the errors more than their median, so with a mean they pull harder.
 #
 # If no operation is slow, look for compiling
 # -------------------------------------------
 # Even if all the operations of a function are fast, its calls may be slow, for example because JAX
 # traces and compiles it again and again. Inside ``with jax.explain_cache_misses(True)``, JAX logs a
-# reason whenever it has to trace a function. Which of these calls will be logged?
+# reason whenever it has to trace a jitted function. Which of these calls will be logged?
 multiply = jax.jit(lambda x, factor: x * factor)
 x, longer = jnp.ones(3), jnp.ones(4)
 calls = {
@@ -222,8 +220,8 @@ calls = {
 }
 
 # %%
-# JAX would log to your terminal. On this page, we print each message below the name of its call,
-# without the places in the code. The last call runs twice:
+# In a terminal you would see these messages without any further code. Here, a handler prints each
+# below the name of its call, and leaves out the places in the code. The last call runs twice:
 import logging
 
 
@@ -255,8 +253,7 @@ logger.removeHandler(handler)
 # recording, made under a profiler, so confirm it with a timer.
 #
 # If a function is slow in every call, but its operations aren't, JAX may be tracing and compiling it
-# each time. ``jax.explain_cache_misses`` says why it traces, and ``jax.log_compiles`` logs each
-# compilation, also one without tracing.
+# each time. ``jax.explain_cache_misses`` says why.
 #
 # Next: :doc:`where does a NaN come from </tutorials/performance/faults>`? The same step, with a
 # fault in its gradient.
