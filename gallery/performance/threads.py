@@ -3,40 +3,25 @@ Which settings limit threads, and which save time?
 ==================================================
 
 Perhaps you share a machine and want JAX to leave some cores to others, or you have read about a
-flag that is said to make programs faster. Will the setting do anything? It may have been written
-for an older JAX, and nothing will warn you. This page tries four limits on threads and three
-options of the compiler, and shows how to check any others.
+flag that is said to make programs faster. Will the setting do anything? It may have been meant for
+an older JAX, or for other programs. This page tries four limits on threads and three options of the
+compiler, and shows how to check any others.
 """
 
 # %%
 # A call on a CPU may take several threads
 # ----------------------------------------
 # On a CPU, JAX can split a large operation among several threads, so a single call may keep several
-# cores busy. Before you limit that, you need a way to see it. Linux notes how long each thread of a
+# cores busy. Before you limit that, you need a way to see it. Linux records how long each thread of a
 # process has computed. ``at_work`` reads these times before and after it repeats a call, and counts
-# the threads that did at least a twentieth of the work:
+# the threads that did at least a twentieth of the work. It also says how many cores they kept busy on
+# average:
 from jaxcap.measure import threads
 from jaxcap.report.source import Source
 
 Source(threads.at_work)
 
 # %%
-# We watch two calls, a product of two matrices and a ``tanh``. A busy machine may give a thread no
-# time to work, so we try a few fresh processes, and show the one that kept the most cores busy:
-from jaxcap.measure import fresh
-
-CALLS = "product", "tanh"
-free = [
-    fresh.call(threads.usage, JAX_PLATFORMS="cpu") for _ in fresh.rounds(3)
-]
-for call in CALLS:
-    cores, at_work = max(found[call][::-1] for found in free)
-    print(f"{call}: {at_work} threads at work, on {cores:.1f} cores")
-
-# %%
-# The last number says how many cores the call kept busy on average. That can be fewer than its
-# threads, because a thread may have to wait for another, or for a free core.
-#
 # Four ways to ask for one thread
 # -------------------------------
 # A limit of one thread is the easiest to check. These are four ways to ask for it:
@@ -52,7 +37,10 @@ for call in CALLS:
 Source(threads.usage_on_one_core)
 
 # %%
-# Which of the four will work?
+# Which of the four will work? Each is set in fresh processes of its own, and the first line sets no
+# limit:
+from jaxcap.measure import fresh
+
 FLAG = "--xla_cpu_multi_thread_eigen=false"
 limits = {
     "none": (threads.usage, {}),
@@ -63,7 +51,10 @@ limits = {
 }
 
 # %%
-# To find out, we count again, and keep each limit's largest count:
+# In each process we count the threads of two calls, a product of two matrices and a ``tanh``. A busy
+# machine may give a thread no time to work, so the table keeps the largest count of a few processes,
+# and counts at least one thread for each busy core:
+CALLS = "product", "tanh"
 used = {name: [] for name in limits}
 for _ in fresh.rounds(3):
     for name, (function, settings) in limits.items():
@@ -94,21 +85,21 @@ Table("Threads at work under each limit", headers, rows)
 # %%
 # Of the four limits, :measured:`outcome`.
 #
-# A variable or a flag works only if the program heeds it. ``OMP_NUM_THREADS`` addresses programs
-# that share their work by means of `OpenMP
-# <https://www.openmp.org/spec-html/5.1/openmpse59.html>`__, and ``PJRT_NPROC`` is what XLA reads
-# today, but a later XLA may read something else. The cores that ``sched_setaffinity`` allows are
-# enforced by Linux, and XLA `counts them <https://github.com/jax-ml/jax/issues/1539>`__ when it
-# makes its pools. The command ``taskset`` sets the same limit without any change to your code, here
-# to four cores:
+# A variable or a flag works only if the program reads it. ``OMP_NUM_THREADS`` is meant for programs
+# that use `OpenMP <https://www.openmp.org/spec-html/5.1/openmpse59.html>`__. XLA reads
+# ``PJRT_NPROC`` today, but a later release may read something else. The cores that
+# ``sched_setaffinity`` allows are enforced by Linux, and XLA `counts them
+# <https://github.com/jax-ml/jax/issues/1539>`__ when it makes its pools. The command ``taskset``
+# sets the same limit without any change to your code, here to four cores:
 #
 # .. code-block:: console
 #
 #    $ taskset -c 0-3 python script.py
 #
-# From inside Python, call ``sched_setaffinity`` before JAX first computes. It limits `the thread
-# that calls it <https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html>`__ and those that
-# this thread starts afterwards, but none of XLA's threads that already run.
+# From inside Python, call ``sched_setaffinity`` before you import JAX. It limits `the thread that
+# calls it <https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html>`__ and those that this
+# thread starts afterwards, but no thread that already runs, and even ``jax.devices()`` starts XLA's
+# pools.
 #
 # Options of the compiler can change the speed
 # --------------------------------------------
@@ -127,7 +118,8 @@ for name, options in experiments.OPTIONS.items():
 # what they are worth. *One thread* is the flag that you have just met.
 #
 # We compile three functions with each option: ``gelu`` of many numbers, the gradient of a network
-# with four layers, and a matrix product. Which option will make which of them faster?
+# with four layers, and a matrix product. Does fast maths make ``gelu`` faster, and which function
+# suffers most without LLVM's optimisations?
 from jaxcap.report import figures
 
 results = experiments.COMPILER_OPTIONS.run(budget_s=0.03)
@@ -138,7 +130,7 @@ _ = figures.ratios(
 )
 
 # %%
-# Fast maths promises speed by its name. Does ``gelu`` get any?
+# Now you can check your guesses. For fast maths, the claim weighs all the processes:
 from jaxcap.experiments.compiler_options import DEFAULT, FAST_MATHS, GELU
 from jaxcap.report.claims import claim, speedup_of
 
@@ -151,7 +143,7 @@ fast_maths_pays
 
 # %%
 # The price may be more than the last digits of a result. Fast maths also lets the compiler assume
-# that no number is infinite or a NaN. Can you rely on a NaN to tell you of a fault?
+# that no number is a NaN. Can you still rely on a NaN to tell you of a fault?
 import jax
 
 x = jax.numpy.array([1, jax.numpy.nan], device=jax.devices("cpu")[0])
@@ -167,18 +159,17 @@ product_slow = results.speedup(UNOPTIMISED, over=DEFAULT, work=PRODUCT)
 product_alone = results.speedup(ONE_THREAD, over=DEFAULT, work=PRODUCT)
 
 # %%
-# Without NaNs and infinities, ``x - x`` is always 0, so a compiler that assumes there are none
-# needn't look at ``x``.
+# A compiler that assumes there are no NaNs may replace ``x - x`` by 0, without looking at ``x``.
 #
 # The same option can matter to one function and not to another. Without LLVM's optimisations,
 # ``gelu`` was :measured:`gelu_slow than by default`, and the product
-# :measured:`product_slow than by default`. ``gelu`` is compiled from scratch. For a product, XLA may
-# call a library that was compiled long before, so that the option can't reach it. With *one thread*,
-# the product was :measured:`product_alone than by default`. So measure an option on your own
-# function.
+# :measured:`product_slow than by default`. LLVM writes the code of ``gelu`` when you compile it. For a
+# product, XLA may call a library that was compiled before JAX was installed, out of reach of this
+# option. With *one thread*, the product was :measured:`product_alone than by default`. So measure an
+# option on your own function.
 #
-# A wrong name ends the process, or raises an exception
-# -----------------------------------------------------
+# A wrong name may end the process
+# --------------------------------
 # The variable ``XLA_FLAGS`` sets flags for a `whole process
 # <https://docs.jax.dev/en/latest/xla_flags.html>`__. What if there is no such flag? We try two
 # names. The first is misspelt, with the British ``maths`` for ``math``. The second is out of date:
@@ -194,9 +185,9 @@ for name in wrong_names:
 
 # %%
 # XLA ends a process whose flags contain a name that it doesn't know, and there is no exception to
-# catch. But it may still know the name of a flag that has lost its effect, so a program that runs
-# doesn't prove that its flags do anything. Now give the same names to ``jax.jit``, as options of one
-# function:
+# catch. A flag that has lost its effect may still be accepted, with no more than a warning in the log,
+# so a program that runs doesn't prove that its flags do anything. Now give the same names to
+# ``jax.jit``, as options of one function:
 for name in wrong_names:
     try:
         print(jax.jit(jax.nn.gelu, compiler_options={name: False})(1.0))
