@@ -105,7 +105,7 @@ print(f"off by {max(np.abs(a - b).max() for a, b in pairs):.1e}")
 # %%
 # Loading a program `may run any code
 # <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
-# that somebody has put there, so take neither files nor caches from people whom you don't trust.
+# that somebody has put there, so don't load a file, or use a cache, from people whom you don't trust.
 #
 # What each of them saves
 # -----------------------
@@ -175,17 +175,18 @@ what_was_saved = "its program" if kept[0] else "nothing"
 # The cache can save ``compile``, and nothing else: that stage took :measured:`compiled` without a
 # cache, and :measured:`compiled_from_cache` with one. JAX looks a program up `by its text
 # <https://github.com/jax-ml/jax/blob/main/jax/_src/cache_key.py>`__, so it has to trace and lower the
-# function first. The key is a hash of this text, the release of JAX's compiler, the kind of device and
-# the options. If one of these changes, JAX compiles again. If ``compile`` isn't any shorter on your
-# machine, XLA may have refused the saved program, as it does on `some Intel CPUs
+# function first. The release of JAX's compiler, the kind of device and the options count, too: if one
+# of them changes, JAX compiles again. If ``compile`` isn't any shorter on your machine, XLA may have
+# refused the saved program, as it does on `some Intel CPUs
 # <https://github.com/jax-ml/jax/issues/38445>`__.
 #
-# The file saves ``trace`` and ``lower`` as well. The price is that you have to know which program you
-# want, and to save it again when the function changes.
+# The file saves ``trace`` and ``lower`` as well. But nothing notices when the function changes, and so
+# you have to remember to save its program again.
 #
-# Neither of them saves the import, because JAX has to be there before it can look for either. If
-# importing is most of what is left of your wait, start fewer processes, and let each do more. Has a
-# newer JAX shortened it? Here is the way to a first result under many releases, on one machine:
+# Neither of them saves the import, because it is JAX that looks for the cache or loads the file. If
+# importing is most of what is left of your wait, start fewer processes, and let each do more. Do newer
+# releases start faster? Here is the import of JAX with a first result, under many of them, on one
+# machine:
 from jaxcap.releases import figures as by_release
 from jaxcap.releases.recorded import recorded
 
@@ -197,18 +198,18 @@ _ = by_release.course_of(recorded(), name)
 #
 # An export goes to other machines
 # --------------------------------
-# A compiled program should run on the `platform and version of XLA
-# <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__ that it was compiled for, because
-# others may not be able to load it. For other machines and releases, save the function lowered but
-# not compiled, with :func:`jax.export.export`, and name the platforms on which it should run:
+# Another `version of XLA <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__, or another
+# kind of processor, may not be able to load a compiled program. For other machines and releases, save
+# the function lowered but not compiled, with :func:`jax.export.export`, and name the platforms on which
+# it should run:
 from jax import export
 
 exported = export.export(gradient, platforms=["cpu", "cuda"])(*example)
 print("exported for", *exported.platforms)
 
 # %%
-# Another program can call the exported function without your code, and without tracing it. XLA
-# compiles it there, so an export spares you less of the wait than the file above. But JAX `promises
+# Another program can call the exported function without your code, and without tracing it, but it
+# still has to compile it. In return, JAX `promises
 # <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ that releases of the
 # next six months can read it. The method ``serialize`` turns it into bytes for a file, if the package
 # ``flatbuffers`` is installed.
@@ -230,11 +231,10 @@ loaded = Speedup.from_runs(nothing / in_file)
 # :measured:`imported` of that for the import. A cache on disk can save compiling: with the program in
 # it, the whole start was :measured:`cached than with nothing saved`. A compiled program in a file
 # saves tracing and lowering as well, and the whole start was
-# :measured:`loaded than with nothing saved`. Whole starts vary, so a few of them may not show what a
-# stage saves.
+# :measured:`loaded than with nothing saved`.
 #
-# Neither saves the import. By default, the cache ignores programs that compile quickly, so if yours
-# consists of many of these, set its threshold to 0.
+# Neither saves the import. By default, the cache ignores programs that compile quickly, so if your
+# script has many of these, set the threshold to 0.
 #
 # Next: :doc:`which settings limit threads, and which save time? </tutorials/performance/threads>`
 # After that, :doc:`exercise 11 </exercises/11_second_process>` is about both pages.
