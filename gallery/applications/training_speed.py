@@ -143,8 +143,8 @@ data_pay
 # :measured:`spared` starts, and late losses :measured:`spared` waits. In a longer training, both
 # spare a larger share.
 #
-# Three items of the list make more than one change at once. :doc:`The experiment behind the figure
-# </results/experiments/mnist-throughput>` has each of those by itself, and :doc:`another one
+# Three items of the list make more than one change at once. The experiment behind the figure, which
+# is linked at the head of this page, has each of those by itself. :doc:`Another one
 # </results/experiments/mnist-search>` has more ideas that we tried, such as other number types and
 # options of XLA.
 #
