@@ -85,7 +85,7 @@ print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 #
 # The training makes the same two decisions
 # -----------------------------------------
-# Our training has more arrays than that, but two short functions say how all of them lie:
+# Our training has many more arrays, but two short functions are enough to say how each of them lies:
 from jaxcap.mnist import train_flax
 
 Source(train_flax.data_mesh, train_flax.sharding)
@@ -93,11 +93,9 @@ Source(train_flax.data_mesh, train_flax.sharding)
 # %%
 # With ``sharding(mesh)``, the trainer puts a copy of the weights and of all training images on each
 # device. With ``sharding(mesh, None, "data")``, it splits an array of indices, which has a row for
-# each step and a column for each image of a batch. ``AxisType.Auto`` leaves the messages to XLA.
-#
-# The function that makes a step stays as it was. In the network, one thing has to know how many
-# devices there are: on a CPU, it processes images in small groups, and each group takes equally many
-# from every device.
+# each step and a column for each image of a batch. ``AxisType.Auto`` leaves the messages to XLA, so
+# the function that makes a step is the same for any number of devices. On a CPU, our network has to
+# know that number, because it takes the images of a batch in small groups.
 #
 # Eight devices learn what one learns
 # -----------------------------------
@@ -161,9 +159,9 @@ difference = f"{apart:.1e}"
 # What does sharing cost?
 # -----------------------
 # With several real devices, each has less to compute, but all have to wait for the all-reduce.
-# Where one CPU acts as eight devices, they share its cores, so you see mostly what sharing costs, such
-# as the all-reduce, and eight copies of the weights to update. Here are a few training steps on the
-# same images:
+# Where one CPU acts as eight devices, they share its cores, so you see mostly what sharing costs: the
+# all-reduce has to be waited for, and eight copies of the weights have to be updated. Here are a few
+# training steps on the same images:
 from jaxcap.experiments.mnist import throughput
 from jaxcap.experiments.scaling import SCALING
 
@@ -201,10 +199,12 @@ sharing_pays
 #     jax.distributed.initialize()
 #
 # From then on, :func:`jax.devices` lists the devices of all processes, and a mesh can have them
-# all. A process can only hand its own part of a batch to such a mesh, for which there is
-# :func:`jax.make_array_from_process_local_data`. The same line `works under Open MPI and on TPUs
-# <https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html>`__. Elsewhere, pass
-# it the address of the first process, the number of processes, and the number of this one.
+# all. If each process has loaded only its own part of a batch,
+# :func:`jax.make_array_from_process_local_data` makes one array of all parts. The same line `works
+# under Open MPI and on TPUs
+# <https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html>`__. Where JAX can't
+# find out by itself, pass it the address of the first process, the number of processes, and the
+# number of this one.
 #
 # Our own command has that line already. This job trains on two nodes with four GPUs each, and has a
 # process for each GPU::
@@ -225,9 +225,9 @@ at_most = scaling.speedup(several, over="1 device")
 # To use more devices, you don't write another program. You say how arrays lie on a mesh, and XLA
 # adds the messages. As long as the whole batch stays the same, the training does too, apart from
 # rounding: in two short epochs, the losses on this page differed by at most
-# :measured:`difference` of their value. Speed is another matter. On this page's machine, with
-# batches of :measured:`images` images, :measured:`several` were :measured:`at_most than one`.
-# Parts of one CPU can show that a program is right, but not how fast it would be on real devices,
-# so before you pay for eight of those, time a step on one and on two.
+# :measured:`difference` of their value. Whether it saves time is for a measurement to say: on this
+# page's machine, with batches of :measured:`images` images, :measured:`several` were
+# :measured:`at_most than one`. Parts of one CPU can show that a program is right, but not how fast it
+# would be on real devices, so before you pay for eight of those, time a step on one and on two.
 #
 # Next: :doc:`who decides how an array is split </tutorials/applications/sharding>`, if XLA doesn't.
