@@ -46,8 +46,8 @@ print(jax.typeof(jax.eval_shape(jnp.matmul, batch, matrix)))
 #
 # Where there is a choice, JAX asks
 # ---------------------------------
-# Not every product is as simple. Split both matrices along the axis over which their product sums,
-# and each device can compute only a part of every sum. ``show_type`` prints the type of the
+# The product above needs no message. But split both matrices along the axis over which their product
+# sums, and each device can compute only a part of every sum. ``show_type`` prints the type of the
 # result, or the error if there is none:
 from textwrap import fill
 
@@ -95,8 +95,8 @@ Source(sharded_step.loss, sharded_step.step)
 # %%
 # The types of its arguments decide the rest. Split the batch, and you have *data parallelism*.
 # Split the hidden units, and you have *tensor parallelism*: each device has the columns of the first
-# matrix and the rows of the second that belong to its units. Or split everything, so that no device
-# has to keep all weights. This picture shows what one of eight devices has:
+# matrix and the rows of the second that belong to its units. Or split the batch and the weights, so
+# that no device has to keep all of either. This picture shows what one of eight devices has:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -129,9 +129,9 @@ figures.headline(figure, finding, "What one of eight devices has", words)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# In the third way, known as *FSDP* or `ZeRO <https://arxiv.org/abs/1910.02054>`__, a device collects
-# the weights of the others when it needs them. So this way has a loss of its own, which asks for
-# copies with :func:`jax.reshard`:
+# In the third way, known as *FSDP* or as the third stage of `ZeRO
+# <https://arxiv.org/abs/1910.02054>`__, a device collects the weights of the others when it needs
+# them. So this way has a loss of its own, which asks for copies with :func:`jax.reshard`:
 Source(sharded_step.loss_of_split_weights)
 
 
@@ -153,10 +153,9 @@ for way in ways:
     print(f"{way}: {jax.typeof(first)} and {jax.typeof(second)}")
 
 # %%
-# In all three ways, the new weights are split as the old ones were, so the next step can begin.
-# That follows from another rule: a gradient `has the type
-# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__ of what you differentiate with respect
-# to. In the first way, the weights are copies, so every device gets the whole gradient, and the
+# In all three ways, the new weights are split as the old ones were, so the next step can begin. The
+# reason is another of JAX's rules: the gradient with respect to an array like these `has the type
+# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__ of that array. In the first way, the weights are copies, so every device gets the whole gradient, and the
 # devices have to add up their parts, though no line of the program says so.
 #
 # The types also say what a device has to hold. Where will that be least?
@@ -177,8 +176,8 @@ for way in ways:
 
 # %%
 # Split units need the most here because each device has the whole batch. Split weights need the
-# least, as long as the step hasn't begun: while it runs, a device also holds the weights that it has
-# collected.
+# least, but that is before the step: while it runs, a device also needs room for the weights that it
+# collects.
 #
 # In a ``shard_map``, you decide
 # ------------------------------
