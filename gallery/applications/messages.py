@@ -118,8 +118,8 @@ figures.label_ends(axes)
 # The two matrices have ``8 * width**2`` numbers whatever the batch, and the predictions have ``batch
 # * width``. So the lines meet where the batch is eight times the width, for any number of devices.
 #
-# An all-reduce is two messages in one
-# ------------------------------------
+# Two messages can replace an all-reduce
+# --------------------------------------
 # Devices that keep only a part of the weights need two other messages. Under ``vmap`` with an
 # ``axis_name``, the rows of an array can stand in for devices, so that you see what each message does:
 from jaxcap.kernels import collectives
@@ -144,7 +144,8 @@ for collective in three:
 # %%
 # ``psum`` is the all-reduce. ``psum_scatter`` is a *reduce-scatter*, which gives each device only
 # its part of the sum, and ``all_gather`` is an *all-gather*, which collects the parts of all devices.
-# One after the other, they do what an all-reduce does, and each of them sends half as much.
+# One after the other, they do what an all-reduce does, and each of them has to send half as much:
+# the formula above without its factor of 2.
 #
 # Two programs for the same split
 # -------------------------------
@@ -171,11 +172,10 @@ types_sent, hand_sent = (
 
 # %%
 # ``loss_of_split_weights`` has :measured:`with_types`, and a device sends :measured:`types_sent`.
-# ``loss_on_one`` has :measured:`by_hand`, and a device sends :measured:`hand_sent`. There we
-# wrote an all-gather of the weights, and JAX derived its gradient. Each device's copy of a weight
-# contributes to that gradient, and `the contributions have to be added up
-# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__ for the device that owns the weight. That
-# is what a reduce-scatter does.
+# ``loss_on_one`` has :measured:`by_hand`, and a device sends :measured:`hand_sent`. We wrote its
+# all-gathers, and JAX derived their gradients. Every device has used a copy of each weight, so
+# `what they contribute has to be added up <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__,
+# and only the device that keeps the weight needs the sum. That is what a reduce-scatter computes.
 #
 # In ``loss_of_split_weights``, we asked for copies of the weights, so by the rule of the page before,
 # the gradient with respect to them is a copy as well. An all-reduce gives all of it to each device,
@@ -230,7 +230,8 @@ by_units = step_times.speedup(
 # What a message costs besides its bytes
 # --------------------------------------
 # We timed an all-reduce, a reduce-scatter and an all-gather of vectors of several sizes, and for
-# comparison a copy of all vectors on one device. How should the lines rise if only bytes took time?
+# comparison a copy of all vectors on one device. If only bytes took time, vectors ten times as long
+# would take ten times as long to send. Do they?
 from jaxcap.experiments.collectives import COPY, GATHER, PSUM, SCATTER
 
 message_times = experiments.COLLECTIVES.run(budget_s=0.03)
@@ -263,14 +264,15 @@ by_time = f"{longest.time.value / shortest.time.value:.2g}"
 # Takeaway
 # --------
 # If devices split the batch, they exchange the gradients of all weights. If they split the hidden
-# units, they exchange results for the whole batch. Count the numbers in both, and choose the split
-# that sends fewer. Then read the messages in the compiled program. For one and the same split of
+# units, they exchange results for the whole batch. Count the numbers in both, and you know which
+# split sends fewer. Then read the messages in the compiled program. For one and the same split of
 # the weights, each device had to send :measured:`types_sent` when we left the messages to JAX and
 # XLA's compiler for CPUs, and :measured:`hand_sent` when we wrote them.
 #
-# Then time the step, because devices also have to compute and to wait. With the largest batch, a
-# split batch sends less, and its step was :measured:`by_batch than with split units`. With the
-# smallest, split units send less, and their step was :measured:`by_units than with a split batch`.
+# Time the step before you choose, because devices also have to compute and to wait. With the
+# largest batch, a split batch sends less, and its step was
+# :measured:`by_batch than with split units`. With the smallest, split units send less, and their step
+# was :measured:`by_units than with a split batch`.
 #
 # This was the last tutorial. Try it yourself in :doc:`exercise 14 </exercises/14_sharding>`.
 # :doc:`How we measure </measuring>` has the rules behind all of the numbers.
