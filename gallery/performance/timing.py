@@ -162,8 +162,8 @@ print("later call:", measured.time.short)
 # -------------------------------------------
 # NumPy's arrays live in the host's memory, and JAX computes on arrays that live on its device. Pass
 # a NumPy array to a JAX function, and each call has to bring the data over first. Even on a CPU, JAX
-# can read it in place only at an address that is a multiple of 64 bytes, and otherwise copies it. Our
-# experiment sends a million numbers from another address to a compiled ``x + 1``:
+# copies an array whose address isn't a multiple of 64 bytes. Our experiment sends a million numbers
+# from such an address to a compiled ``x + 1``:
 from jaxcap.report.claims import claim, speedup_of
 
 sending_costs = claim(
@@ -195,8 +195,8 @@ print("both in 32 bits:            ", alike)
 #
 # Mistake 5: wrapping anew in each call
 # -------------------------------------
-# JAX keeps what it compiles, and finds it again by the function that you passed to ``jax.jit``. A
-# ``lambda`` that is written inside a call is a new function every time, so JAX finds nothing. We
+# JAX keeps what it compiles. To find it again, it needs the same function that you passed to
+# ``jax.jit``, and arguments of the same shapes and dtypes. A ``lambda`` that is written inside a call is a new function every time, so JAX finds nothing. We
 # time three kinds of call, on a hundred numbers::
 #
 #     jax.jit(lambda x: wave(x))(few)  # a new lambda in each call
@@ -255,8 +255,8 @@ loop_is_weak = claim(
 loop_is_weak
 
 # %%
-# The second line is no headline, either. On so few numbers, the time of JAX is mostly what
-# :doc:`a call </tutorials/performance/dispatch_overhead>` costs, and waking another thread for it.
+# The second line is no headline, either. A thousand numbers are so few that :doc:`the price of a call
+# </tutorials/performance/dispatch_overhead>` is a large part of JAX's time.
 #
 # Mistake 8: timing the memory allocator
 # --------------------------------------
@@ -274,8 +274,8 @@ for label, some in ("memory kept", kept), ("default", by_default):
 
 # %%
 # If one variant has many page faults and the other has few, part of what you would credit to ``jit``
-# belongs to the allocator. Your own program runs with the default, so neither number is a lie, but
-# say which one you measured. Python counts page faults in `resource.getrusage
+# belongs to the allocator. The default is what your own program runs with, so its number is worth
+# reporting, too, but say which of the two you measured. Python counts page faults in `resource.getrusage
 # <https://docs.python.org/3/library/resource.html#resource.getrusage>`__.
 #
 # A stopwatch and a checklist to keep
@@ -295,8 +295,8 @@ def median_time(function, *args, repeats=20):
 print(f"{median_time(compiled_wave, x):.2g} s")
 
 # %%
-# This function waits, and leaves out the first call. The other mistakes depend on what you pass to it
-# and do with the result. Before you publish, ask yourself:
+# This function waits, leaves out the first call, and repeats. It can't protect you from the other
+# mistakes. So before you publish, ask yourself:
 #
 # - Is ``jit`` applied once, outside of what is repeated?
 # - Are the data on the device before the clock starts?
@@ -313,8 +313,7 @@ print(f"{median_time(compiled_wave, x):.2g} s")
 # by a factor of :measured:`off_by`, and mistakes go in both directions. Even a correct time can
 # mislead, because so much depends on the opponent: the same compiled function was
 # :measured:`against_weak than a Python loop`, and :measured:`against_strong than NumPy`. So don't
-# judge a timing by its looks. Go through the checklist on this page, and work out whether your
-# device could reach the speed that the time implies.
+# judge a timing by its looks, but go through the checklist on this page.
 #
 # To time your own functions by these rules, call :func:`jaxcap.measure.timing.compare`. JAX has
 # advice of its own in its `guide to benchmarking
