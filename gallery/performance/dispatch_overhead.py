@@ -95,7 +95,7 @@ for way in ("NumPy", "jit"):
 
 # %%
 # In each library, the difference between the two lines is the price of turning one kind of array into
-# the other. The notebook noticed it, too. So convert once, before the loop.
+# the other, which the notebook noticed, too. If a loop calls the function, convert once, before it.
 #
 # Does the price depend on the size?
 # ----------------------------------
@@ -164,8 +164,6 @@ for variant in chains.variants:
 
 # %%
 # A number near a hundred means that you pay for each sine, and one near 1 that you pay for the call.
-# Numbers in between have a share of both, because a chain of one also pays for the Python loop around
-# it. (That loop is all that differs between ``jnp`` and ``jit`` at length 1.)
 chain_pays = claim(
     "a chain of a hundred sines is faster compiled than op by op",
     chains,
@@ -192,11 +190,12 @@ _ = figures.panels(
 # :measured:`polynomial_at_last than NumPy` at the polynomial. At the polynomial, JAX's lead was
 # measurable with :measured:`ahead`.
 #
-# Two prices decide this. The polynomial has 19 operations on each element. NumPy makes a call for each
-# of them, which weighs most on small arrays, and passes over the array in each, which weighs most on
-# large ones. JAX makes one call and fuses the operations into a single pass. In between, on a CPU, it
-# also pays for the other thread. The scalar product and the matrix product are single operations, which
-# leave nothing to fuse, so there it matters whose routine is better on your device.
+# The polynomial has 19 operations on each element. NumPy makes a call for each of them, whose price
+# counts most on small arrays, and passes over the array in each call, which counts most on large ones.
+# JAX makes one call, and fuses the operations into a single pass. On a CPU, it pays for the other thread
+# on all arrays but the smallest, and the larger the array, the less that counts. The scalar product and
+# the matrix product are single operations, which leave nothing to fuse, so there it matters whose
+# routine is better on your device.
 #
 # Takeaway
 # --------
@@ -233,13 +232,13 @@ leads = [
     for result, speedup in polynomial.paired_speedups("NumPy")
     if speedup.verdict == "faster"
 ]
-ahead = f"{', '.join(leads) or 'none of these numbers of'} elements"
+ahead = f"{' or '.join(leads) or 'none of these numbers of'} elements"
 chain_numpy = chains.speedup("jit", over="NumPy", length=100)
 
 # %%
 # With almost nothing to compute, a call of NumPy took :measured:`dispatch_numpy` on this page's
-# machine, and a call of JAX :measured:`dispatch_jax`. Every call of JAX has a price of that order,
-# and a higher one if it is handed to another thread. So put more work into each call: for a hundred
+# machine, and a call of JAX :measured:`dispatch_jax`. You pay that again in each call, and more if the
+# call is handed to another thread. So put more work into each call: for a hundred
 # small operations, one compiled call was :measured:`chain_compiled than a call for each`, and
 # :measured:`chain_numpy than NumPy`. Wrap the function once, and convert your arrays once. Don't count
 # on size alone, though: which library is ahead on large arrays depends on the computation.
