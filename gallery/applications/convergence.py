@@ -98,7 +98,7 @@ print("reported:  ", found.jac[differing], found.success[differing])
 print("at the end:", at_ends[differing])
 
 # %%
-# When the line search gives up, JAX `takes its last step all the same
+# When the line search gives up here, JAX `takes a step all the same
 # <https://github.com/jax-ml/jax/blob/main/jax/_src/scipy/optimize/bfgs.py>`__, and reports, and tests,
 # a gradient that belongs to another point.
 #
@@ -208,9 +208,9 @@ worst = float(true.max())
 # On this page, a search that never left its start was reported as a :measured:`never_moved`. Of a
 # hundred fits in 32 bits, :measured:`failures` were reported as failures, and none of the hundred
 # was farther from its optimum than :measured:`worst`. So where a search ended, compute the gradient
-# anew, in 64 bits. If the curvature has positive eigenvalues, divide the gradient by it: by this
-# estimate, the hundred had at most :measured:`longest` to go, and the search from another start
-# :measured:`way_of_lost`. If it hasn't, as where the first search stood still, go on searching.
+# anew, in 64 bits. If all eigenvalues of the curvature are positive, divide the gradient by it: by
+# this estimate, the hundred had at most :measured:`longest` to go, and the search from another start
+# :measured:`way_of_lost`. If one is negative, as where the first search stood still, go on searching.
 #
 # JAX `no longer aims to have optimisers of its own
 # <https://docs.jax.dev/en/latest/jep/18137-numpy-scipy-scope.html>`__. For new work, use SciPy with

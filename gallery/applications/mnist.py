@@ -151,9 +151,9 @@ in_flax = partial(
 )
 
 # %%
-# So with dropout off, the losses should be equal but for rounding, step after step. Would they
-# betray a small mistake? To find out, we add a third training, in PyTorch, whose learning rate is
-# two per cent too high:
+# So with dropout off, the losses of the first steps should be equal but for rounding, which grows
+# from step to step. Would they betray a small mistake? To find out, we add a third training, in
+# PyTorch, whose learning rate is two per cent too high:
 from jaxcap.mnist.config import THREE_EPOCHS
 from jaxcap.mnist.train_flax import initial_weights
 from jaxcap.mnist.train_torch import TorchTrainer
@@ -278,9 +278,9 @@ print(f"mean of batches:  {np.mean(batches):.4%}")
 #
 # Takeaway
 # --------
-# Before you compare the speed of two frameworks, give both the same layers, weights and images, and
-# prove it: with dropout off, their scores and losses may differ only by rounding. Matching shapes
-# prove little: weights in the wrong order fit, too.
+# Before you compare the speed of two frameworks, give both the same layers, weights and images,
+# and prove it: with dropout off, their scores and first losses may differ only by rounding.
+# Matching shapes prove little: weights in the wrong order fit, too.
 #
 # Then compare accuracies over several seeds, with every image counted once. Here, the two frameworks
 # differed by up to :measured:`apart` percentage points from the same seed, and two seeds of one

@@ -169,7 +169,7 @@ split_calls = counts[SPLIT, 10]
 #
 # As long as the device takes longer than Python, you hardly notice, so if your steps are long, use
 # ``nnx.jit``. If they are short, split the model once, or bind it to the step with
-# ``nnx.jit_partial``.
+# ``nnx.jit_partial`` and ``graph=False``.
 #
 # Next: :doc:`what a type checker sees of JAX's transformations
 # </tutorials/transformations/typed_transformations>`.
