@@ -2,8 +2,8 @@
 How few bits are enough?
 ========================
 
-JAX stores a number in :doc:`four bytes </tutorials/basics/jnp_and_numpy>`, unless you ask for
-something else. At two bytes each, twice as many fit into memory, and `some devices
+JAX stores a floating-point number in :doc:`four bytes </tutorials/basics/jnp_and_numpy>`, unless you
+ask for something else. At two bytes each, twice as many fit into memory, and `some devices
 <https://docs.jax.dev/en/latest/201/precision.html>`__ can compute with them faster. But if all numbers
 of a network have two bytes, it may stop learning. This page finds out which numbers need four, and
 whether giving two to the others saves time.
@@ -110,14 +110,15 @@ figures.headline(figure, finding, "The same training in four formats")
 figures.label_ends(axes)
 
 # %%
-# With weights of 16 bits, a line levels off when the steps are smaller than half the gap to the
-# next number, because rounding then undoes them. Master weights collect such steps until they add
-# up to a gap. Coarse gradients do less harm: each is computed afresh, from wherever the last step
-# has led, so their errors don't pile up.
+# As training goes on, its steps get smaller. Once a step is smaller than half the gap between a
+# weight and the next number, rounding undoes the step. The wider the gaps of a format, the sooner
+# this happens to its weights, so those in bfloat16 are the first to stop. Master weights collect
+# such steps until they add up to a gap. Coarse gradients do less harm: each is computed afresh,
+# from wherever the last step has led, so their errors don't pile up.
 #
 # Gradients that vanish
 # ---------------------
-# The narrow range of float16 brings a second trouble. Give the targets in metres instead of
+# The narrow range of float16 causes another problem. Give the targets in metres instead of
 # millimetres, and make the weights of the last layer a thousand times smaller, too. Now the
 # gradient of the first layer is a million times smaller, and what is too small for float16 becomes
 # 0. The remedy is to multiply the loss by a *scale*, which multiplies the whole gradient. How large
@@ -143,19 +144,19 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 # If you choose one yourself, convert the gradient to float32 *before* you divide by the scale, or
 # it vanishes after all. With the range of float32, bfloat16 rarely needs a scale.
 #
-# In long sums of positive numbers, rounding the result costs the most
-# --------------------------------------------------------------------
-# Sums and products can mix formats, and turn bfloat16 inputs into a float32 result. You ask a sum for
-# that by ``dtype="float32"``, and a product by ``preferred_element_type``:
+# Short inputs can have a long result
+# -----------------------------------
+# Sums and products can turn bfloat16 inputs into a float32 result. A sum does so if you pass
+# ``dtype="float32"``, and a product if you pass ``preferred_element_type``:
 a, b = bits.cast(experiments.inputs("product", 500), BFLOAT16)
 print(jnp.matmul(a, b).dtype)
 print(jnp.matmul(a, b, preferred_element_type=FLOAT32).dtype)
 
 # %%
-# How much do they lose? Add a million random numbers between 0 and 1, and multiply two matrices of 500
-# rows of such numbers. Python's `fsum
-# <https://docs.python.org/3/library/math.html#math.fsum>`__ gives the exact sum. For the product,
-# NumPy's in float64 has to do, so read JAX's error in float64 as an order of magnitude.
+# Which costs more digits, short inputs or a short result? Add a million random numbers between 0
+# and 1, and multiply two matrices of 500 rows of such numbers. We compare with the exact sum, by
+# Python's `fsum <https://docs.python.org/3/library/math.html#math.fsum>`__, and with NumPy's
+# product in float64, which is itself off in the last digits.
 from math import fsum
 
 (numbers,) = experiments.inputs("sum", 1_000_000)
@@ -176,15 +177,14 @@ title = "Largest error, over the largest exact number"
 Table(title, ("format", *exact), rows)
 
 # %%
-# Compare the last two rows: they have the same inputs, and differ only in the format of the result.
-# The errors of the many inputs partly cancel, but rounding the result is a single error, which
-# nothing cancels. (If the numbers had both signs, the result would be smaller, and rounding the inputs
-# would count for more.) The sum in float16 is infinite, because it should be about half a million, and
-# the largest float16 is 65504.
+# Compare the last two rows, which have the same inputs and differ only in the format of the result.
+# In these sums of many positive numbers, the errors of the inputs partly cancel. Rounding the result
+# is a single error, which nothing cancels. The sum in float16 is infinite, because it should be about
+# half a million, and the largest float16 is 65504.
 #
-# Even if you keep to float32, JAX may use fewer bits inside a product of matrices. On TPUs and
-# recent GPUs, that is `the default <https://docs.jax.dev/en/latest/201/precision.html>`__, and
-# ``precision="highest"`` asks for full float32.
+# Even from float32 to float32, a product of matrices `may use fewer bits inside
+# <https://docs.jax.dev/en/latest/201/precision.html>`__ on TPUs and recent GPUs, unless you pass
+# ``precision="highest"``.
 #
 # Is it faster?
 # -------------
@@ -223,8 +223,8 @@ mixed_pays = claim(
 mixed_pays
 
 # %%
-# If the table surprises you, look for the cause in the compiled program. Count the conversions in a
-# product, and ask how much memory it sets aside for intermediate results:
+# The compiled program can tell you why a product is fast or slow. Count the conversions in it, and
+# ask how much memory it sets aside for intermediate results:
 from functools import partial
 
 to_float32 = partial(jnp.matmul, preferred_element_type=FLOAT32)
@@ -235,19 +235,19 @@ for name, multiply in {BFLOAT16: jnp.matmul, MIXED: to_float32}.items():
     print(f"{name:20} {number} conversions, {size:9,} temporary bytes")
 
 # %%
-# Without conversions, the matrices are multiplied as they are. Three conversions mean that the
-# program makes float32 copies of both matrices, multiplies those, and rounds the result: all the
-# work of float32, with the conversions on top, and more memory instead of less. In a training step
-# whose gradient is computed in bfloat16, the products have results in bfloat16, too. So they may
-# need the same conversions.
+# Without conversions, the program passes the matrices to the product as they are. Three conversions
+# mean that it makes float32 copies of both matrices, multiplies those, and rounds the result: all
+# the work of float32, with the conversions on top, and more memory instead of less. In a training
+# step whose gradient is computed in bfloat16, the products have results in bfloat16, too. So they
+# may need the same conversions.
 #
 # Which numbers need how many bits
 # --------------------------------
 # - **float64**, where the answer has to be right to many digits, as in :doc:`a fit that must
 #   converge </tutorials/applications/convergence>`. Set ``jax_enable_x64`` first.
 # - **float32** for what adds up many small changes: sums, weights, averages.
-# - **bfloat16** for what goes into a product or comes out of a gradient, if that is faster on your
-#   device, or if memory runs out.
+# - **bfloat16** for what goes into a product or comes out of a gradient, if that saves time or
+#   memory on your device.
 # - **float16** for data whose range you know, and with a scale for gradients.
 #
 # Takeaway
@@ -259,15 +259,15 @@ stuck = f"{histories[BFLOAT16][-1]:.1g}"
 trained = f"{histories[MIXED][-1]:.1g}"
 
 # %%
-# Two bytes are enough for most numbers, but not for those that add up many small changes. The same
-# training ended at a loss of :measured:`stuck` with everything in bfloat16, and of
-# :measured:`trained` with the weights in float32 and the gradients in bfloat16. float16 has more
-# digits but less range, so its gradients may vanish unless you scale the loss.
+# Two bytes can be enough for inputs and gradients, but not for numbers that add up many small
+# changes. The same training ended at a loss of :measured:`stuck` with everything in bfloat16, and
+# of :measured:`trained` with the weights in float32 and the gradients in bfloat16. float16 has more
+# digits than bfloat16 but less range, so its gradients may vanish unless you scale the loss.
 #
-# Two bytes may be faster than four, or not. On this page's device, a product in
-# bfloat16 was :measured:`product_16 than in float32`. With its result in float32, it was
-# :measured:`long_result than with a bfloat16 result`. A training step with its gradient in bfloat16
-# was :measured:`step_mixed than one in float32`. If such a result surprises you, count the
+# Whether two bytes save time depends on the device, and on what the compiler does with them. On this
+# page's device, a product in bfloat16 was :measured:`product_16 than in float32`. With its result in
+# float32, it was :measured:`long_result than with a bfloat16 result`. A training step with its
+# gradient in bfloat16 was :measured:`step_mixed than one in float32`. To find out why, count the
 # conversions in the compiled program.
 #
 # Try it yourself in :doc:`exercise 10 </exercises/10_bits>`. Next: :doc:`why JAX is slow on small
