@@ -2,18 +2,18 @@
 Will it fit into memory?
 ========================
 
-A program that runs out of memory usually does so late, when the data are loaded and everything is
-compiled. You can find out beforehand, because the compiler plans the memory of a program in
-advance. This page reads that plan for a gradient, finds out what takes so much memory, and measures
-how much time it costs to get by with less.
+A program may run out of memory only when the data are loaded and everything is compiled. You can
+find out sooner, because the compiler plans the memory of a program in advance. This page reads that
+plan for a gradient, finds out what takes so much memory, and measures whether a gradient that gets
+by with less takes longer.
 """
 
 # %%
 # Ask the compiler before anything runs
 # -------------------------------------
 # Our example is a stack of layers. Each multiplies a batch of examples by a matrix, takes ``tanh``,
-# multiplies by another matrix, and adds the result to the batch. (``checkpoint_name`` returns its
-# argument as it is. We need the name later.)
+# multiplies by another matrix, and adds the result to the batch. ``checkpoint_name`` returns its
+# argument unchanged, under a name that we will refer to later.
 from jaxcap.kernels import memory
 from jaxcap.report.source import Source
 
@@ -46,8 +46,8 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
     print(f"  {found.temp_size_in_bytes / 1e6:6.2f} MB of temporaries")
 
 # %%
-# *Temporaries* are the memory that the program sets aside for its own use while it runs. The sum of
-# the three numbers is what a call needs.
+# *Temporaries* are the memory that the program sets aside for its own use while it runs. Unless it
+# can write results in the place of arguments, a call needs the sum of the three numbers.
 #
 # A gradient remembers each layer
 # -------------------------------
@@ -90,7 +90,7 @@ print("and product:", remembered(with_product))
 
 # %%
 # Here are four ways to the same gradient. The second, with one checkpoint around the whole loss, is
-# the easiest to add to a program. What will it save?
+# the easiest to add to a program. What will it save? And which of the four will take the longest?
 from jaxcap.experiments import memory as experiments
 from jaxcap.experiments.memory import EVERYTHING, INPUTS, PRODUCTS, WHOLE
 
@@ -135,7 +135,7 @@ figures.headline(figure, trade_off)
 # around each layer, one layer at a time is computed again and forgotten.
 #
 # That repeats the first product of each layer and ``tanh``, or only ``tanh`` if the policy keeps
-# the product. So you would expect to pay for the memory in time:
+# the product. Did you expect the repetition to take time?
 from jaxcap.report.claims import claim, speedup_of
 
 recomputing_costs = claim(
@@ -149,24 +149,25 @@ recomputing_costs
 
 # %%
 # Memory takes time, too. On a CPU, the first access to each new page of memory interrupts the
-# process by a *page fault*. How much new memory does each call get?
+# process by a *page fault*. How much new memory does the operating system give to each call?
 import mmap
 
 for name in order:
-    faults = results.only(name).faults_per_call or 0
-    new = faults * mmap.PAGESIZE / 1e6
+    faults = results.only(name).faults_per_call
+    new = float("nan") if faults is None else faults * mmap.PAGESIZE / 1e6
     print(f"{name:32} {new:5.1f} MB of new pages in each call")
 
 # %%
 # On Linux, glibc's ``malloc`` keeps a freed block for the next call if it is `small enough
 # <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__, and returns a large one to the
 # operating system. The next call then gets new pages, and pays for them again. A gradient that
-# remembers less may be spared that, which can make up for what it computes twice.
+# remembers less may need only small blocks, and the time that it saves on new pages can make up for
+# what it computes twice.
 #
 # The compiler may undo a checkpoint
 # ----------------------------------
 # So far, the layers ran in a ``scan``. Write the same stack as a Python loop, and the compiler sees
-# all layers at once. What does a checkpoint around each save now?
+# all layers at once. What does a checkpoint around each layer save now?
 from functools import partial
 
 sizes = []
@@ -204,8 +205,8 @@ print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
 print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
 
 # %%
-# Subtract the second number, ``alias_size_in_bytes``, from the sum of arguments, results and
-# temporaries.
+# What is in the place of an argument needs no memory of its own, so a call that donates needs
+# ``alias_size_in_bytes`` less than the sum of arguments, results and temporaries.
 #
 # Does a process keep to the plan?
 # --------------------------------
@@ -231,18 +232,19 @@ def in_megabytes(size):
 
 
 rows = [(name, *map(in_megabytes, sizes)) for name, sizes in seen.items()]
-columns = ("gradient", "by analysis", "by its process")
+columns = ("gradient", "planned", "measured")
 Table("Temporaries and results of one call", columns, rows)
 
 
 # %%
-# Beyond the plan, the calls took :measured:`excess`. The record also counts what the runtime and
-# its threads take, which the compiler doesn't know about. So leave some room.
+# The difference is :measured:`excess`. On a CPU, the record counts all memory of the process, so it
+# includes what the runtime and its threads take, and the compiler plans only for the program. Leave
+# some room beside the plan.
 #
 # How many layers fit into a gigabyte?
 # ------------------------------------
 # Two analyses tell us what a layer adds. From that, we predict the largest stack that fits, and
-# check the prediction by a third.
+# check the prediction by a third analysis:
 def needed(function, layers):
     """Return the bytes of arguments, results and temporaries."""
     found = analysis(function, layers)
@@ -259,9 +261,9 @@ for name in (EVERYTHING, INPUTS):
     print(f"{name}: {fit:,} layers, {needed(function, fit) / 1e9:.4f} GB")
 
 # %%
-# Nothing of that size had to be allocated. The same arithmetic finds the largest batch. A plan
-# holds for one compiler, so make it on the kind of device that will run the program, and again
-# after an update. Here are the temporaries of another gradient, as planned by many releases:
+# We found that out without allocating a gigabyte. But a plan holds for one compiler, so make it on
+# the kind of device that will run the program, and again after an update. Here are the temporaries
+# of another gradient, as planned by many releases:
 from jaxcap.releases import figures as by_release
 from jaxcap.releases.recorded import recorded
 
