@@ -130,8 +130,8 @@
     return details;
   }
 
-  // The parts that answer: the takeaway, and what stands in the section of the claim. Each has a function
-  // that folds it away, or unfolds it; until it is needed, the page stays as it is.
+  // Return a function that folds an answer away, or unfolds it: the takeaway, or what stands in the section
+  // of the claim. The page stays as it is until one is folded for the first time.
   function answersOf(box, anchor) {
     const takeaway = document.querySelector(".jaxcap-takeaway");
     const section = document.getElementById(anchor)?.closest("section");
