@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
+import releases_made_up
 from matplotlib.text import Text
 from releases_made_up import MODES, NAMES, REGRESSES, UNCHANGED, record
 
@@ -59,6 +61,28 @@ def test_a_title_names_a_regression_that_its_changes_do_not_explain(releases: Re
     assert title == f"1.50 times slower since 0.4.33; now {slower}"
     figure = figures.course(measured, [], NAMES, so_far=regression)
     assert any(slower in text.get_text() for text in figure.findobj(Text))
+
+
+@pytest.mark.parametrize(
+    ("levels_us", "title"),
+    [
+        ([60, 60, 900, 60, 60, 60], "slower in 0.5.0, since 0.6.0 about as before"),
+        ([60, 60, 900, 120, 120, 120], "slower in 0.5.0; faster in 0.6.0"),
+        # It was as before, but isn't any more.
+        (
+            [60, 900, 60, 60, 60, 120],
+            "3 changes, the largest in 0.4.33: slower; the last in 0.8.0: slower",
+        ),
+    ],
+)
+def test_a_title_ends_with_the_state_under_the_newest_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, levels_us: list[int], title: str
+) -> None:
+    level: releases_made_up.Level = lambda place, _: 1e-6 * levels_us[place]
+    monkeypatch.setitem(releases_made_up.LEVELS, (REGRESSES, "JAX"), level)
+    releases = Releases.load(record(tmp_path / "releases"), {}, {})
+    assert releases
+    assert re.sub(r"[\d.]+ times ", "", finding(releases, REGRESSES)) == title
 
 
 def test_title_of_one_process_claims_nothing(tmp_path: Path) -> None:
@@ -120,6 +144,12 @@ def test_course_has_a_dot_for_each_process(releases: Releases) -> None:
     assert len(line.get_xdata()) == len(NAMES)  # type: ignore[arg-type]
     assert len(dots.get_xdata()) == 5 * len(NAMES)  # type: ignore[arg-type]
     assert "under 0.4.31" in str(figure.get_label())
+
+
+def test_a_course_below_a_heading_does_not_repeat_it(releases: Releases) -> None:
+    unnamed = figures.course(series(releases, UNCHANGED), [], NAMES, is_named=False)
+    assert UNCHANGED not in [text.get_text() for text in unnamed.findobj(Text)]
+    assert UNCHANGED in str(unnamed.get_label())
 
 
 def test_course_of_memory_has_no_processes(releases: Releases) -> None:

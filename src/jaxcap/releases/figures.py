@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import combinations, groupby
 from math import log2, nan
 from textwrap import fill
 from typing import Any
@@ -29,6 +29,7 @@ from jaxcap.releases.changes.series import (
 )
 from jaxcap.releases.recording.files import TWIN
 from jaxcap.report.figures import COLOURS, GRID, INK, STYLE, escape_math, headline
+from jaxcap.results.statistics import NO_DIFFERENCE
 
 #: Colours of what is faster and slower than under the newest release, with what is equal between
 #: them, which can be told apart on a light page and on a dark one, by all kinds of colour vision.
@@ -184,6 +185,7 @@ def course(
     names: Sequence[str],
     *,
     so_far: ReleaseChange | None = None,
+    is_named: bool = True,
 ) -> Figure:
     """Draw a benchmark under all releases: the median, and a dot for what each process measured.
 
@@ -197,6 +199,8 @@ def course(
         All releases, oldest first, so that all figures have the same axis.
     so_far
         See `finding`.
+    is_named
+        Whether the name of the benchmark stands in the figure. A heading above may say it already.
     """
     places = {name: place for place, name in enumerate(names)}
     measured = [name for name in series.releases if name in places]
@@ -238,6 +242,8 @@ def course(
             f"{estimates[0].short} under {measured[0]}, {estimates[-1].short} under {measured[-1]}"
         )
         headline(figure, found[:1].upper() + found[1:], series.benchmark, ends)
+        if not is_named:
+            axes.set_title("")
     return figure
 
 
@@ -293,7 +299,7 @@ def finding(
         of which is certain by itself.
     """
     if not so_far:
-        return _course_of(series, changes)
+        return _course_of(series, changes, is_last_told=True)
     now = f"{so_far.words} than in {so_far.before}"
     if not changes:
         return now
@@ -305,7 +311,9 @@ def finding(
     return _course_of(series, changes) + ("" if is_told else f"; now {now}")
 
 
-def _course_of(series: Series, changes: Sequence[ReleaseChange]) -> str:
+def _course_of(
+    series: Series, changes: Sequence[ReleaseChange], *, is_last_told: bool = False
+) -> str:
     if len(series.releases) < 2:
         return "measured under one release"
     if not series.is_exact and series.deviation[1] == 0:
@@ -317,14 +325,29 @@ def _course_of(series: Series, changes: Sequence[ReleaseChange]) -> str:
             return f"no certain change: runs of one release differ by up to {times(series.scatter)}"
         return "no certain change in any release"
     ordered = sorted(changes, key=lambda c: series.releases.index(c.after))
+    largest = max(changes, key=lambda c: c.factor)
+    for change, later in combinations(ordered, 2):
+        if largest in (change, later) and _is_undone(change, later):
+            return f"{change.words} in {change.after}, since {later.after} about as before"
     if len(ordered) == 1:
         # Of two speeds under one release, the faster one may come back at any time.
         since = "in" if series.has_modes else "since"
-        return f"{ordered[0].words} {since} {ordered[0].after}"
+        return f"{largest.words} {since} {largest.after}"
     if len(ordered) == 2:
         return "; ".join(f"{change.words} in {change.after}" for change in ordered)
-    largest = max(changes, key=lambda c: c.factor)
-    return f"{len(changes)} changes, the largest in {largest.after}: {largest.words}"
+    found = f"{len(changes)} changes, the largest in {largest.after}: {largest.words}"
+    last = ordered[-1]
+    is_told = last is largest or not is_last_told
+    return found if is_told else f"{found}; the last in {last.after}: {last.words}"
+
+
+def _is_undone(change: ReleaseChange, later: ReleaseChange) -> bool:
+    """Whether every release from a later change on does about what the one before a change did."""
+    series = change.series
+    since = series.releases[series.releases.index(later.after) :]
+    back = (series.compare(change.before, release) for release in since)
+    is_opposite = (change.ratio > 1) != (later.ratio > 1)
+    return is_opposite and all(beside.factor < NO_DIFFERENCE for beside in back)
 
 
 def _label_releases(

@@ -198,7 +198,7 @@ def _section(
     names: Sequence[str],
 ) -> nodes.section:
     name = series.benchmark
-    draw = partial(figures.course, series, changes, names, so_far=so_far)
+    draw = partial(figures.course, series, changes, names, so_far=so_far, is_named=False)
     return nodes.section(
         "",
         nodes.title(text=name),
