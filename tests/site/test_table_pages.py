@@ -15,7 +15,7 @@ THEN_AND_NOW = "results/then_and_now"
 WIDE = "results/experiments/ceilings"
 MOST_COLUMNS = 6
 # A comparison by two parameters besides the size: three columns say what, then come a variant, the
-# ratio, its interval and the verdict. A column for each variant shows which is fastest at a glance.
+# verdict, the ratio and its interval. A column for each variant shows which is fastest at a glance.
 WIDER = {
     "results/experiments/ceilings": 7,
     "results/experiments/dispatch": 7,

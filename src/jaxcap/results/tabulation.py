@@ -136,14 +136,15 @@ def columns_of_times(results: Sequence[Result]) -> dict[str, Column]:
 
 
 def columns_of_speedups(speedups: Sequence[tuple[Result, Speedup]]) -> dict[str, Column]:
-    """Return columns of ratios, which compare down a column, of intervals, and of verdicts in words.
+    """Return columns of verdicts in words, of ratios, which compare down a column, and of intervals.
 
-    The ratio's header is neutral, because a ratio below 1 is a slowdown.
+    The verdict comes first, because a phone has room for few columns. The ratio's header is neutral,
+    because a ratio below 1 is a slowdown.
     """
     return {
+        "verdict": [(result, speedup.verdict_in_words) for result, speedup in speedups],
         "times as fast": [(result, speedup.short) for result, speedup in speedups],
         **interval_column(speedups),
-        "verdict": [(result, speedup.verdict_in_words) for result, speedup in speedups],
     }
 
 
