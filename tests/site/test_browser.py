@@ -24,6 +24,8 @@ BACKGROUND = """
   return "#" + parts.map((part) => part.toString(16).padStart(2, "0")).join("");
 })()
 """
+# The theme of what browsers draw by themselves, such as selects.
+CONTROLS = "getComputedStyle(document.body).colorScheme"
 PLOT = "tutorials/transformations/jit"
 # Headings whose unseen sign, the link to them, takes a line of its own.
 SIGNS_APART = """() => [...document.querySelectorAll("h1, h2, h3")].filter((heading) => {
@@ -135,11 +137,13 @@ def test_theme_switch_shows_the_other_plots_and_is_remembered(visitor: Page) -> 
     light, dark = (visitor.locator(f"img.only-{theme}").first for theme in ("light", "dark"))
     expect(light).to_be_visible()
     expect(dark).to_be_hidden()
+    assert visitor.evaluate(CONTROLS) == "light"
     switch = visitor.get_by_role("button", name="Toggle Light").locator("visible=true")
     while visitor.evaluate("document.body.dataset.theme") != "dark":
         switch.click()
     expect(light).to_be_hidden()
     expect(dark).to_be_visible()
+    assert visitor.evaluate(CONTROLS) == "dark"
     background = "getComputedStyle(document.body).backgroundColor"
     shown = visitor.evaluate(background)
     visitor.goto("index.html")
