@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from math import inf
 from operator import attrgetter
 
 import matplotlib.pyplot as plt
@@ -21,10 +23,11 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from jaxcap.report import figures
+from jaxcap.report.claims import claim, speedup_of
 from jaxcap.report.figures import INK, bars, drawing, scaling, speedups
 from jaxcap.report.figures.labels import spread
 from jaxcap.results import Result, ResultsError, ResultSet
-from jaxcap.results.statistics import Estimate
+from jaxcap.results.statistics import Estimate, Speedup
 
 MS = 1e-3
 SIZES = (1000, 10, 100)  # not in order
@@ -727,6 +730,54 @@ class TestWaterfall:
         results, drawing = origin
         read = figures.Drawing.model_validate_json(drawing.model_dump_json())
         assert texts(read.draw(results)) == texts(self.draw(a=2 * MS, b=1 * MS))
+
+
+class TestForest:
+    """Ratios that hold, fail and stay undecided, with what each claim needs below them."""
+
+    def draw(self, *intervals: tuple[float, float], **bounds: float) -> Figure:
+        known = (Speedup(low, low, high, 0.95, "", "one process") for low, high in intervals)
+        evidence = speedup_of("jit", over="op by op")
+        pair = make_pair([MS] * 6, [MS] * 6)
+        checked = claim("compiling pays $$", pair, evidence, **bounds)
+        claims = [replace(checked, estimate=estimate) for estimate in known]
+        figure = figures.forest(claims, title="Machine")
+        figure.draw_without_rendering()
+        return figure
+
+    def strokes(self, figure: Figure) -> list[tuple[list[float], str]]:
+        """The ends and the colour of each band and of each interval, in turn."""
+        strokes = [c for c in figure.axes[0].collections if isinstance(c, LineCollection)]
+        return [
+            (stroke.get_segments()[0][:, 0].tolist(), str(stroke.get_color())) for stroke in strokes
+        ]
+
+    def test_shows_each_interval_over_what_the_claim_needs(self) -> None:
+        figure = self.draw((3.0, 4.0), (0.5, 0.6), (1.5, 2.5), above=2.0)
+        left, right = figure.axes[0].get_xlim()
+        bands, intervals = self.strokes(figure)[::2], self.strokes(figure)[1::2]
+        assert [ends for ends, _ in bands] == [[2.0, right]] * 3
+        assert [ends for ends, _ in intervals] == [[3.0, 4.0], [0.5, 0.6], [1.5, 2.5]]
+        assert len({colour for _, colour in intervals}) == 3
+        assert figure.get_suptitle() == "1 of 3 claims hold"
+        assert left < 0.5
+        assert right > 4.0
+        (legend,) = figure.legends
+        entries = [text.get_text() for text in legend.get_texts()]
+        assert entries == [
+            "holds (1)",
+            "does not hold (1)",
+            "undecided (1)",
+            "what the claim needs",
+        ]
+
+    def test_a_range_has_two_bounds(self) -> None:
+        (band, _), _ = self.strokes(self.draw((0.9, 1.1), above=0.8, below=1.25))
+        assert band == [0.8, 1.25]
+
+    def test_draws_what_has_no_place_on_the_axis_as_far_as_it_can(self) -> None:
+        _, (ends, _), *_ = self.strokes(self.draw((0.0, inf), (1.1, 1.2)))
+        assert all(0 < end < inf for end in ends)
 
 
 class TestMappedAxes:

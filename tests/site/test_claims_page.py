@@ -42,6 +42,12 @@ def test_all_claims_are_listed_by_device(read_small: Read) -> None:
     assert all("interval" in cell.get_text() for cell in table.select("td"))
 
 
+def test_a_plot_stands_above_the_claims_and_says_how_many_hold(read_small: Read) -> None:
+    _, table = read_small("results/claims").select("table.jaxcap-claims")
+    plot = table.find_previous("img", class_="only-light")
+    assert plot["alt"].startswith("1 of 2 claims hold")
+
+
 def test_claims_that_do_not_hold_come_first_and_lead_to_their_rows(read_small: Read) -> None:
     page = read_small("results/claims")
     (introduction,) = [p for p in page.select("p") if p.get_text().startswith("These claims don")]

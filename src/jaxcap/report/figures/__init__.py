@@ -11,6 +11,7 @@ Kinds of figures:
 - ``panels``: all results of an experiment.
 - ``pairs``: pairs of numbers, such as a wrong time and the right one.
 - ``waterfall``: what each of several changes did.
+- ``forest``: claims, with the interval that decides each.
 - ``calls``: when the calls of a function return, and what many of them take.
 - ``scatter``: paired times that should agree.
 - ``roofline``: results below the ceilings of a device.
@@ -29,6 +30,7 @@ What they are made of:
 from jaxcap.report.figures.calls import returns, running_total
 from jaxcap.report.figures.diagrams import MORE, Tree, key_tree, mapped_axes
 from jaxcap.report.figures.drawing import Drawing, Reference, origin
+from jaxcap.report.figures.forest import forest
 from jaxcap.report.figures.labels import headline, label_ends
 from jaxcap.report.figures.lines import scaling, speedups
 from jaxcap.report.figures.pairs import dumbbell
@@ -73,6 +75,7 @@ __all__ = [
     "escape_math",
     "facets",
     "fit_phone",
+    "forest",
     "headline",
     "key_tree",
     "label_ends",

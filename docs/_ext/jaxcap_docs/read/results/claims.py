@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from jaxcap.report import figures
 from jaxcap.report.claims import SIGNS, Claim, Statement
 from jaxcap.results import Environment, ResultsError
 from jaxcap_docs import page_records
 from jaxcap_docs.lessons import SECTIONS, TUTORIALS, TUTORIALS_FOLDER
 from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import note_all_results
-from jaxcap_docs.read.elements import link_list, listed
+from jaxcap_docs.read.elements import link_list, listed, plot
 
 MISSING = "not measured"
 
@@ -56,7 +58,7 @@ class Claims(SphinxDirective):
     """Tabulate the claims of all tutorials that ran in this build, and name those that didn't."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a table of counts, one of claims for each section of tutorials, and a list of pages."""
+        """Return a table of counts, a plot and a table for each section of tutorials, and a list of pages."""
         note_all_results(self.env)
         claims = claims_everywhere()
         not_run = [f"{TUTORIALS_FOLDER}{page}" for page in TUTORIALS if not page_records.load(page)]
@@ -66,11 +68,10 @@ class Claims(SphinxDirective):
             machines = list(dict.fromkeys(name for claim in claims for name in claim.checked))
             content.append(_table_of_counts(claims, machines))
             content += self._refuted(claims)
-            content += [
-                self._table_of_claims(section.capitalize(), part, machines)
-                for section in SECTIONS
-                if (part := [claim for claim in claims if claim.page.startswith(f"{section}/")])
-            ]
+            for section in SECTIONS:
+                if part := [claim for claim in claims if claim.page.startswith(f"{section}/")]:
+                    content += self._plot(section, part)
+                    content.append(self._table_of_claims(section.capitalize(), part, machines))
         if not_run:
             text = "Not run in this build, and so without claims:"
             content += [nodes.paragraph(text=text), link_list(not_run, self.env)]
@@ -87,6 +88,15 @@ class Claims(SphinxDirective):
         if not items:
             return []
         return [nodes.paragraph(text="These claims don't hold:"), nodes.bullet_list("", *items)]
+
+    def _plot(self, section: str, claims: Sequence[ClaimEverywhere]) -> list[nodes.Node]:
+        """Draw what became of claims in this build; other machines have columns in the table below."""
+        own = [next(iter(claim.checked.values())) for claim in claims]
+        machine = str(own[0].results.environment.device)
+        draw = partial(figures.forest, own, title=f"{section.capitalize()}, on {machine}")
+        ends = ((c.estimate.value, c.estimate.low, c.estimate.high) for c in own)
+        evidence = (f"{c.statement!r} {c!r} {at}" for c, at in zip(own, ends, strict=True))
+        return plot(self, f"claims-{section}", draw, [machine, *evidence])
 
     def _table_of_claims(
         self, caption: str, claims: Sequence[ClaimEverywhere], machines: Sequence[str]
