@@ -5,7 +5,7 @@ What does grad compute?
 :func:`jax.grad` takes a function and returns a function that computes its derivative. It neither
 rearranges formulas nor takes small steps: it looks up the derivative of each operation that your
 function performs, and combines them by the chain rule. This page watches it do so, counts the digits
-that you can trust, and shows where the slope may not be the one that you expect.
+that you can trust, and shows where the slope depends on how you wrote the function.
 """
 
 # %%
@@ -73,8 +73,8 @@ print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 # <https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html>`__ also explains the forward
 # direction, and when it is the better choice.
 #
-# A gradient has the form of its argument
-# ---------------------------------------
+# Many numbers may go in, but one comes out
+# -----------------------------------------
 # ``grad`` differentiates with respect to the first argument, unless you name others in ``argnums``.
 # That argument can be a number, an array, or a dictionary of a model's parameters:
 def squared_error(params, inputs, target):
@@ -90,10 +90,8 @@ jax.grad(squared_error)(params, inputs, 5.0)
 # The gradient is a dictionary with the same keys, and the part for ``weights`` has their shape. So
 # you can update each parameter by its own part of the gradient.
 #
-# For slopes at many points, map grad over them
-# ---------------------------------------------
-# The argument may hold many numbers, but the result has to be a single one. So what happens if you
-# ask for the slope of ``wave`` at twenty points?
+# The argument may hold many numbers, but the result has to be a single one. What happens if you ask
+# for the slope of ``wave`` at twenty points?
 x = jnp.linspace(0.0, 4 * jnp.pi, 20)
 try:
     jax.grad(wave)(x)
@@ -127,109 +125,82 @@ figures.label_ends(plt.gca())
 # %%
 # Small steps lose digits, and grad takes none
 # --------------------------------------------
-# The tangents look right, but how many digits of each slope can you trust? The classic check takes a
-# small step in both directions, and divides the change by the distance:
+# The tangents look right, but how many digits of each slope can you trust? Without ``grad``, you would
+# take a small step in both directions, and divide the change by the distance:
 def central_difference(function, x, step):
     return (function(x + step) - function(x - step)) / (2 * step)
 
 
 # %%
-# How small should the step be? Try powers of two, at the point 3, in 32 and in 64 bits, and compare
-# the differences with the slope that ``grad`` finds in 64 bits:
-steps = 2.0 ** -np.arange(1, 46)
+# We compare both ways with the derivative worked out by hand, :math:`0.2 + \cos(x) - 2 \sin(2x)`, which
+# NumPy computes in 64 bits. What counts is the largest error at the twenty points:
+from jaxcap.kernels.autodiff import wave_derivative
+
+exact = wave_derivative(np.asarray(x, float), np)
 
 
-def differences(dtype):
-    at, by = jnp.asarray(3.0, dtype), jnp.asarray(steps, dtype)
-    return np.asarray(central_difference(wave, at, by), float)
+def largest_error(slopes):
+    return abs(np.asarray(slopes, float) - exact).max()
 
-
-with jax.enable_x64(True):
-    by_grad = float(jax.grad(wave)(3.0))
-    found = {"64 bits": differences(jnp.float64)}
-found["32 bits"] = differences(jnp.float32)
-errors = {name: abs(slopes - by_grad) for name, slopes in found.items()}
 
 # %%
-for name, off in errors.items():
-    best = off.argmin()
-    (line,) = plt.loglog(steps, off, label=name)
-    plt.loglog(steps[best], off[best], "o", color=line.get_color())
+# How small should a step be? Try powers of two, in 32 and in 64 bits. Will the best of them come close
+# to ``grad``?
+steps = 2.0 ** -np.arange(1, 46)
+by_grad, by_steps = {}, {}
+for name, dtype in {"32 bits": np.float32, "64 bits": np.float64}.items():
+    with jax.enable_x64(True):
+        at = jnp.asarray(x, dtype)
+        by_grad[name] = largest_error(jax.vmap(jax.grad(wave))(at))
+        by_steps[name] = [
+            largest_error(central_difference(wave, at, dtype(step)))
+            for step in steps
+        ]
+
+# %%
+for colour, (name, off) in zip(("C0", "C1"), by_steps.items()):
+    plt.loglog(steps, off, colour, label=f"steps, {name}")
+    no_steps = np.full(steps.size, by_grad[name])
+    plt.loglog(steps, no_steps, f"{colour}:", label=f"grad, {name}")
 plt.xlabel("step")
-plt.ylabel("distance from grad\n(lower is better)")
-in_64, in_32 = (f"{off.min():.0e}" for off in errors.values())
-finding = f"At best, a difference is off by {in_64} in 64 bits, {in_32} in 32"
-subject = "Best steps marked: rounding to the left, truncation to the right"
-figures.headline(plt.gcf(), finding, subject)
+plt.ylabel("largest error\n(lower is better)")
+off_by_grad, off_by_steps = (
+    f"{np.min(off['64 bits']):.0e}" for off in (by_grad, by_steps)
+)
+finding = f"In 64 bits, grad is off by {off_by_grad}, the best step by {off_by_steps}"
+figures.headline(plt.gcf(), finding, "Slopes at twenty points")
 figures.label_ends(plt.gca())
 
 # %%
 # To the right of the best step, the error grows with the square of the step, because a long step
 # misses how the curve bends. To the left, rounding takes over: you subtract two nearly equal
 # numbers, and dividing by a tiny step magnifies their rounding errors. In 32 bits, the shortest steps
-# don't even change 3, so the line ends flat. Even the best step costs digits.
+# don't even change most of the points, so the line ends flat.
 #
-# ``grad`` takes no step. Does it keep its digits? At all twenty points, compare it with the derivative
-# worked out by hand, :math:`0.2 + \cos(x) - 2 \sin(2x)`. Beside it stand the differences with the best
-# step from above, all in 64 bits:
-from jaxcap.kernels.autodiff import wave_derivative
-
-best_step = steps[errors["64 bits"].argmin()]
-with jax.enable_x64(True):
-    x64 = jnp.linspace(0.0, 4 * jnp.pi, 20)
-    exact = wave_derivative(x64)
-    stepped = central_difference(wave, x64, best_step)
-    by_grad = jax.vmap(jax.grad(wave))(x64)
-    off_by_steps = f"{abs(stepped - exact).max():.0e}"
-    off_by_grad = f"{abs(by_grad - exact).max():.0e}"
-print(f"off by up to {off_by_steps} (differences), {off_by_grad} (grad)")
-
-# %%
-# ``grad`` is off by a rounding error. Differences are less exact, but exact enough to catch a mistake
-# in a gradient. `check_grads
-# <https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html>`__ takes a step in a
-# random direction, and raises an error if the slopes disagree. Give it arrays of 64 bits: in 32, it
-# has to allow for so much rounding that a small mistake goes unnoticed.
-from jax.test_util import check_grads
-
-with jax.enable_x64(True):
-    wide = jax.tree.map(np.float64, (params, inputs, 5.0))
-    check_grads(squared_error, wide, order=1)
-
-# %%
-# At a kink, grad has to choose
-# -----------------------------
-# A function has no slope at a kink or a jump, but ``grad`` applies the rule of the operation all the
-# same. Two of these functions, ``relu`` and ``maximum``, return the same values. Would you expect the
-# same slope?
-kinks = {
-    "abs(x)": (jnp.abs, 0.0),
-    "relu(x)": (jax.nn.relu, 0.0),
-    "maximum(x, 0)": (lambda x: jnp.maximum(x, 0.0), 0.0),
-    "round(x)": (jnp.round, 0.5),
+# ``grad`` takes no step, so its slopes are off by rounding errors alone. Differences are less exact, but
+# exact enough to catch a mistake in a gradient. `check_grads
+# <https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html>`__ uses them for that.
+#
+# At a kink, the operations choose the slope
+# ------------------------------------------
+# A function has no slope at a kink, but each operation has a rule all the same. These three functions
+# return the same values: x if it is positive, and otherwise 0. Would you expect the same slope at 0?
+ways = {
+    "relu(x)": jax.nn.relu,
+    "maximum(x, 0)": lambda x: jnp.maximum(x, 0.0),
+    "(x + abs(x)) / 2": lambda x: (x + jnp.abs(x)) / 2,
 }
-for name, (function, place) in kinks.items():
-    print(f"{name:13} at {place}: {jax.grad(function)(place)}")
+for name, way in ways.items():
+    print(f"{name:16}  value {way(0.0)}, slope {jax.grad(way)(0.0)}")
 
 
 # %%
-# ``grad`` sees the operations, so two ways to write a function can have two slopes.
-# :func:`jax.numpy.maximum` shares the slope between two equal numbers, while :func:`jax.nn.relu`
-# brings a rule of its own. And ``round`` gets the slope that it has between its jumps, which is 0, so
-# a model can't learn through it.
+# ``grad`` sees the operations, so one function has three slopes. :func:`jax.nn.relu` brings a rule of
+# its own, which says 0. :func:`jax.numpy.maximum` shares the slope between two equal numbers. And the
+# rule of ``abs`` says 1 at 0, which makes the last slope (1 + 1) / 2. If a rule doesn't suit you, `write
+# your own <https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html>`__
+# with :func:`jax.custom_jvp`.
 #
-# If a rule doesn't suit you, `write your own
-# <https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html>`__ with
-# :func:`jax.custom_jvp`. This function rounds x, and tells ``grad`` that it returns x unchanged:
-@jax.custom_jvp
-def rounded(x):
-    return jnp.round(x)
-
-
-rounded.defjvps(lambda tangent, answer, x: tangent)
-print(rounded(0.7), jax.grad(rounded)(0.7))
-
-# %%
 # A gradient can be NaN where the value is fine
 # ---------------------------------------------
 # The curve of a square root is vertical at 0, so its slope is infinite there. Suppose that you avoid
@@ -246,7 +217,7 @@ print("value", root_or_zero(0.0), "slope", jax.grad(root_or_zero)(0.0))
 # %%
 # Both sides of ``where`` are computed before it picks one, so the chain rule goes through both. The
 # side that wasn't picked gets the factor 0. But the slope of its root is infinite, and zero times
-# infinity is NaN. So keep the bad number out of the root itself:
+# infinity is NaN. So keep the 0 out of the root itself:
 def safe_root_or_zero(x):
     inside = jnp.where(x > 0, x, 1.0)
     return jnp.where(x > 0, jnp.sqrt(inside), 0.0)
@@ -255,22 +226,22 @@ def safe_root_or_zero(x):
 print("slope", jax.grad(safe_root_or_zero)(0.0))
 
 # %%
-# Roots of 0 are easy to meet: the distance of a point from itself is one. :doc:`Where does a NaN come
-# from </tutorials/performance/faults>` finds such a NaN in a larger program.
+# You meet such a root when you compute the distance between two points that may coincide. :doc:`Where
+# does a NaN come from </tutorials/performance/faults>` finds a NaN of this kind in a larger program.
 #
 # Takeaway
 # --------
-best_error_32 = f"{errors['32 bits'].min():.1e}"
+error_32 = f"{by_grad['32 bits']:.0e}"
+best_error_32 = f"{min(by_steps['32 bits']):.0e}"
 
 # %%
 # ``grad`` applies the chain rule to the operations that your function performs, and takes no steps. At
-# twenty points, in 64 bits, it was off by up to :measured:`off_by_grad`, and differences by up to
-# :measured:`off_by_steps`. At the point 3, in 32 bits, a difference was off by
-# :measured:`best_error_32`, even with the best step. To check a gradient, call ``check_grads`` with
-# arrays of 64 bits.
+# twenty points, in 64 bits, its largest error was :measured:`off_by_grad`, and that of differences was
+# :measured:`off_by_steps`, even with the best step. In 32 bits, they were :measured:`error_32` and
+# :measured:`best_error_32`.
 #
-# If a slope surprises you, look at the operations that you wrote. At a kink or a jump, their rules
-# have to choose a slope. And an infinite slope can become NaN, even on the side of a ``where`` that
+# If a slope surprises you, look at the operations that you wrote. At a kink, their rules choose the
+# slope. And an infinite slope can turn the gradient into NaN, even on the side of a ``where`` that
 # wasn't picked.
 #
 # Practise in :doc:`exercise 5 </exercises/5_gradient>`. Next:
