@@ -5,7 +5,7 @@ Which examples pull too hard?
 A training step averages the gradients of a batch of examples, and moves the weights against the
 average. But the average can't tell you which examples pull too hard, for instance because their
 labels are wrong. ``grad`` inside ``vmap`` gives you one gradient for each example. On this page,
-these gradients point out wrong labels. Then we limit how hard any example can pull, and measure what
+these gradients point out wrong labels. Then we limit how hard an example can pull, and measure what
 separate gradients cost.
 """
 
@@ -89,32 +89,43 @@ finding = f"Of the {wrong} longest gradients, {longest} have a wrong label"
 figures.headline(plt.gcf(), finding)
 
 # %%
-# A wrong label pulls against all the right ones around it. They outnumber it, so its gradient stays
-# long. The :measured:`wrong` longest gradients include those of :measured:`labels_found`. A point
-# near the other cloud has a long gradient, too, although its label is right. So take a long gradient
-# as a reason to look at the example, and not as a verdict.
+# The :measured:`wrong` longest gradients include those of :measured:`labels_found`. The reason is that
+# the gradient of this loss is an example's features times its error, which is the predicted
+# probability of a 1 minus the label. Deep in cloud 1, a right label leaves an error near 0, and a wrong
+# one an error near 1. But if the model gets a point wrong, its gradient is long as well, even if the
+# label is right. So take a long gradient as a reason to look at the example, and not as a verdict.
 #
 # Limit how hard an example can pull
 # ----------------------------------
-# All twelve mistakes pull in the same direction, so they move the line that separates the clouds. If
-# you can't mend them, *clip* each gradient: shorten it if it is longer than a limit. ``clip`` does so
-# for one gradient, and ``vmap`` for all:
+# All twelve mistakes pull the line between the clouds in the same direction. If you can't mend them,
+# *clip* each gradient: shorten it if it is longer than a limit. ``clip`` does so for one gradient, and
+# ``vmap`` for all:
 from jaxcap.kernels import batching
 from jaxcap.report.source import Source
 
 Source(batching.clip)
 
 # %%
-# With the median length as the limit, train again from the start, and clip in every step. For
-# comparison, train with the right labels, too:
+# With the median length as the limit, half of the gradients are shortened. Add up the gradients of
+# the twelve wrong labels, and those of all the right ones. Which sum do you expect to be longer, before
+# and after clipping?
+clip_all = jax.vmap(batching.clip, in_axes=(0, None))
 limit = float(np.median(norms))
 
+for name, rows in {"as is": pulls, "clipped": clip_all(pulls, limit)}.items():
+    by_wrong = jnp.linalg.norm(rows[mistaken].sum(axis=0))
+    by_right = jnp.linalg.norm(rows[~mistaken].sum(axis=0))
+    print(f"{name:8} wrong: {by_wrong:4.1f}, right: {by_right:4.1f}")
 
+
+# %%
+# Without clipping, twelve mistakes balance all the right labels, so training stops there. Clipped, they
+# no longer do, and training can go on. Start again, and clip in every step. For comparison, also train
+# with the right labels. How many points will each line leave on the wrong side?
 @jax.jit
 def clipped_step(weights, points, labels):
     gradients = each_gradient(weights, points, labels)
-    clipped = jax.vmap(batching.clip, in_axes=(0, None))(gradients, limit)
-    return weights - 0.5 * clipped.mean(axis=0)
+    return weights - 0.5 * clip_all(gradients, limit).mean(axis=0)
 
 
 with_clipping = without_mistakes = jnp.zeros(3)
@@ -123,27 +134,28 @@ for _ in range(200):
     without_mistakes = step(without_mistakes, points, clouds)
 
 # %%
-# How many points does each line leave on the wrong side?
 lines = {
     "twelve mistakes": fitted,
     "twelve mistakes, clipped": with_clipping,
     "right labels": without_mistakes,
 }
-for labels, weights in lines.items():
-    side = points @ weights > 0
-    print(f"{labels:24} {np.sum(side != clouds)} of {n}")
+misplaced = {}
+for name, weights in lines.items():
+    misplaced[name] = int(np.sum((points @ weights > 0) != clouds))
+    print(f"{name:24} {misplaced[name]} of {n}")
 
 # %%
-# Clipping undoes the harm, because twelve short pulls count for little among two hundred. `Training
-# with differential privacy <https://arxiv.org/abs/1607.00133>`__ clips in the same way, to limit the
-# influence of each example, and then adds noise.
+misled, cured, _ = misplaced.values()
+
+# %%
+# The mistakes moved the line past :measured:`misled` points. With clipping, :measured:`cured` are left
+# on the wrong side.
 #
 # What do separate gradients cost?
 # --------------------------------
 # Separate gradients take memory: one for each example instead of one for all. And time? For a
 # thousand examples with 64 features each, ``jit(vmap(grad))`` has two rivals: a Python loop over a
-# compiled gradient, and a formula that we derived by hand, and would have to derive again for another
-# loss.
+# compiled gradient, and a formula that we derived by hand.
 from jaxcap.experiments import batching as rivals
 
 results = rivals.BATCHING.run(budget_s=0.03)
@@ -156,8 +168,8 @@ _ = figures.bars(
 )
 
 # %%
-# The loop calls a compiled function for every example, and each call has its price. What ``vmap``
-# returns is compiled to a single program for the whole batch, like the formula.
+# The loop calls a compiled function for every example, and each call has its price.
+# ``jit(vmap(grad))`` is a single program for the whole batch, like the formula.
 from jaxcap.report.claims import claim, speedup_of
 
 mapping_pays = claim(
@@ -179,10 +191,10 @@ labels_found = (
 )
 
 # %%
-# ``vmap`` of ``grad`` gives each example a gradient of its own. If you suspect that some labels are
-# wrong, look first at the examples with the longest gradients: on this page, where the clouds hardly
-# overlap, the :measured:`wrong` longest included those of :measured:`labels_found`. If you can't mend
-# the labels, clip each gradient, so that no example can pull harder than the limit allows.
+# The examples with the longest gradients pull hardest, and ``vmap`` of ``grad`` gives you a gradient for
+# each. On this page, where the clouds hardly overlap, the :measured:`wrong` longest included those of
+# :measured:`labels_found`. If you can't mend such labels, clip each gradient: here, the line then left
+# :measured:`cured` points on the wrong side instead of :measured:`misled`.
 #
 # For a thousand examples, mapping was :measured:`to_loop than a loop of compiled calls`, and
 # :measured:`gradients_by_hand than a formula derived by hand for the whole batch`.
