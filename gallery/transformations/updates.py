@@ -47,7 +47,7 @@ print(f"{new_bytes(compiled):,} new bytes")
 
 # %%
 # Four million bytes are a second array, so ``jit`` hasn't saved the copy. You can even find it in the
-# text of the compiled program, among the operations that copy an array of a million numbers:
+# text of the compiled program:
 def copies(program):
     lines = [line.strip() for line in program.splitlines()]
     return [s for s in lines if "f32[1000000]" in s and " copy(" in s]
@@ -75,16 +75,15 @@ except RuntimeError as error:
     print(str(error).splitlines()[0])
 
 # %%
-# If you don't want to hand an array in and out, JAX also has *refs*, which a compiled function can
-# `change in place <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__
-# without donation.
+# If you don't want to hand an array in and out, use a *ref*, which a compiled function can `change in
+# place <https://docs.jax.dev/en/latest/201/jit.html#in-place-updates-with-refs>`__ without donation.
 #
 # The time of a copy grows with the array
 # ---------------------------------------
-# An update in place, like NumPy's assignment, writes one number, however large the array is. A copy
-# takes longer as the array grows. We time JAX's update not compiled, compiled, and compiled with its
-# array donated. In the last case, each call changes the array that the call before returned. From
-# what size will a copy show?
+# An update in place writes one number, however large the array is. A copy takes longer as the array
+# grows. We time NumPy's assignment, and JAX's update in three ways: not compiled, compiled, and
+# compiled with its array donated, where each call changes the array that the call before returned. From
+# what size on will the copy show?
 from jaxcap.experiments import updates as experiments
 from jaxcap.report import figures
 
@@ -100,9 +99,9 @@ _ = figures.scaling(
 )
 
 # %%
-# If an update copies, its line rises as soon as the copy takes longer than the rest of the call. For
-# small arrays, that rest decides, and :doc:`another page </tutorials/performance/dispatch_overhead>`
-# takes it apart. NumPy's assignment isn't such a call, and doesn't pay for one.
+# Each call of JAX has :doc:`a price of its own </tutorials/performance/dispatch_overhead>`, and beside
+# that, the copy of a small array is too short to show. The larger the array is, the more of the time
+# goes into the copy.
 from jaxcap.report.claims import LARGEST, claim, speedup_of
 
 donation_pays = claim(
@@ -170,10 +169,11 @@ for name, program in programs.items():
 #
 # ``swap_read_first`` looks like a remedy, but the order of your lines doesn't bind the compiler. What
 # counts is which operation uses which result, and in both functions, both reads use the old ``x``. So
-# to the compiler, these two functions are the same.
+# the compiler may read as late as before.
 #
-# How much time do such copies take? Here are a hundred swaps by two updates and by one, which copies
-# ``x`` only once, before the loop. NumPy swaps in a Python loop, with no copy at all:
+# How much time do such copies take? Here are a hundred swaps by two updates and by one, beside NumPy's
+# swaps in a Python loop. One update for each swap still copies ``x`` before the loop, so its time
+# grows with the array, too:
 swapping = results.select(of=experiments.SWAPS)
 _ = figures.scaling(
     swapping,
@@ -196,10 +196,12 @@ single_update_pays = claim(
 single_update_pays
 
 # %%
-# Some costs show in neither the memory nor the program. On a CPU, in JAX 0.11.1, a loop that wrote
-# single elements `rewrote the whole array in each step
-# <https://github.com/jax-ml/jax/issues/40101>`__, although its program was the same as before, byte
-# for byte. Here is such a loop under many releases, measured on one machine. Can you find 0.11.1?
+# Another release may copy again
+# ------------------------------
+# The program doesn't show every copy. On a CPU, JAX 0.11.1 `rewrote the whole array
+# <https://github.com/jax-ml/jax/issues/40101>`__ in each step of a loop that wrote single elements,
+# although the compiled program was the same as before, byte for byte. Here is such a loop under many
+# releases, measured on one machine. Does any other release stand out?
 from jaxcap.releases import figures as by_release
 from jaxcap.releases.recorded import recorded
 
@@ -207,10 +209,9 @@ name = "fori_loop of 1,000 updates of an element"
 _ = by_release.course_of(recorded(), name)
 
 # %%
-# Each dotted line marks a release that changed the time of this loop. So if a loop of updates matters
-# to you, time it again after each upgrade. :doc:`JAX by release </releases/index>` has many more
-# programs, and :doc:`a later page </tutorials/performance/releases>` shows how to tell a change from
-# noise.
+# JAX 0.11.1 isn't the only release that changed the time of this loop: each dotted line marks one. So
+# if a loop of updates matters to you, time it again after each upgrade. :doc:`JAX by release
+# </releases/index>` has many more programs.
 #
 # Takeaway
 # --------
@@ -220,11 +221,11 @@ single_update = single_update_pays.estimate
 # %%
 # Without ``jit``, an update copies the array. In a compiled function, an update can write in place
 # if the function made the array itself or you donated it, and if nothing in the compiled program
-# needs the old array after the write. So donate the arrays that you replace. And if one change
-# reads what another overwrites, as in a swap, make both in a single update, above all in a loop.
+# needs the old array after the write. So donate the arrays that you replace. And if one change reads
+# what another overwrites, as in a swap, make both in a single update.
 #
 # For the largest array here, donating was :measured:`donation than keeping it`, and one update for
-# each swap was :measured:`single_update than two`. To see such copies before you run anything, read
-# ``memory_analysis()`` and ``as_text()`` of the compiled function.
+# each swap in a loop was :measured:`single_update than two`. To see a copy before you run anything,
+# read ``memory_analysis()`` and ``as_text()`` of the compiled function.
 #
 # Next: :doc:`many elements at once </tutorials/transformations/indexing>`, to add, read and sort.
