@@ -33,11 +33,5 @@ def test_with_keys_it_does_not(page: dict[str, Any], name: str, expected: float)
     assert single_first == doubled_first == pytest.approx(expected, rel=eps)
 
 
-def test_a_number_depends_on_the_length_of_its_array_only_as_it_was(page: dict[str, Any]) -> None:
-    now, then = ({page["first_number"](n, setting) for n in (2, 4, 6)} for setting in (True, False))
-    assert len(now) == 1
-    assert len(then) == 3
-
-
 def test_the_setting_is_as_it_was(page: dict[str, Any]) -> None:
     assert jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]

@@ -3,8 +3,8 @@ Random numbers without hidden state
 ===================================
 
 In NumPy you ask for a random number and get one. In JAX you have to bring a *key*, and you may draw
-with each key only once. This page shows what you get for that trouble, how to make as many keys as
-you need, and which mistakes raise no error.
+with each key only once. This page shows what you get for that trouble, what goes wrong if you use a
+key twice, and how to make as many keys as you need.
 """
 
 # %%
@@ -34,41 +34,34 @@ print(single_first, doubled_first)
 
 # %%
 # Here the order matters. NumPy's generator has a state, which every draw changes, so whichever
-# function is called first gets the first number of the sequence. NumPy's newer
-# :func:`numpy.random.default_rng` turns that state into an object that you can pass around, but the
-# order of calls still decides which of them gets which number.
+# function is called first gets the first number of the sequence. You can pass NumPy's newer
+# generators around, as :func:`numpy.random.default_rng` returns them, but they have a state, too.
 #
-# The functions of :mod:`jax.random` don't work that way. JAX wants to be free to reorder your
-# calls, or to run them at the same time on several devices, and with a hidden state, either would
-# change your numbers.
+# JAX wants to be free to reorder your calls, or to run them on several devices at the same time. With
+# a hidden state, that could change your numbers.
 #
 # With keys, the order doesn't matter
 # -----------------------------------
 # So in JAX, randomness is an argument. You make a key from a seed, and pass it to the function that
-# draws:
+# draws. What do you expect if you draw from one key twice?
 import jax
 
-key = jax.random.key(0)
-key
-
-# %%
-# A key is an array with a type of its own. Here that type is called ``fry``, after Threefry, JAX's
-# usual generator. (Older code calls ``jax.random.PRNGKey``, which returns a plain array of integers
-# and leads to the same numbers.) The functions of :mod:`jax.random` have no other source of
-# randomness than their key, so with the same key they return the same number:
 again = jax.random.key(1)
 print(jax.random.uniform(again), jax.random.uniform(again))
 
 # %%
-# For a different number you need a different key, and :func:`jax.random.split` makes as many as you
-# like from one. By convention, one of them takes over the name ``key``, because the old key must
-# not be used again:
+# The numbers are equal, because the functions of :mod:`jax.random` have no other source of randomness
+# than their key. Older code makes keys with ``jax.random.PRNGKey``, which leads to the same numbers.
+#
+# For different numbers you need different keys, and :func:`jax.random.split` makes as many as you
+# like from one. Since the old key shouldn't be used again, one of the new keys takes over its name:
+key = jax.random.key(0)
 key, first, second = jax.random.split(key, 3)
 print(jax.random.uniform(first), jax.random.uniform(second))
 
 # %%
-# Back to the sum. Now each function has a key to itself and changes nothing, so both orders agree.
-# (To compare them, we have to draw from each key twice.)
+# Back to the sum, in which each function now has a key to itself. To compare the two orders, we draw
+# from each key twice:
 
 
 def single(key):
@@ -82,10 +75,58 @@ def doubled(key):
 print(single(first) + doubled(second), doubled(second) + single(first))
 
 # %%
+# Both orders agree, because a draw changes nothing that the other could see.
+#
+# A key used twice is a silent bug
+# --------------------------------
+# What happens if you draw from a key again by mistake? No error is raised. To see the damage, draw
+# *x* from one key, and *y* in three ways: from the same key, from the same key by another function,
+# and from a key of its own. In which of the three will you see the mistake?
+x_key, y_key = jax.random.split(jax.random.key(2))
+x = jax.random.normal(x_key, (1000,))
+samples = {
+    "one key": jax.random.normal(x_key, (1000,)),
+    "one key,\ntwo functions": jax.random.uniform(x_key, (1000,)),
+    "two keys": jax.random.normal(y_key, (1000,)),
+}
+
+# %%
+import matplotlib.pyplot as plt
+
+_, axes = plt.subplots(1, 3, figsize=(6, 2.8))
+for ax, (title, y) in zip(axes, samples.items(), strict=True):
+    ax.scatter(x, y, s=4)
+    ax.set_title(title)
+    ax.set_xlabel("x")
+_ = axes[0].set_ylabel("y")
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+# On the left and in the middle, *y* is a function of *x*: once you know *x*, nothing about *y* is
+# random. Only on the right are the two independent. Each sample by itself looks fine, so the mistake
+# shows only where samples meet. For example, the sum of two independent standard normal numbers
+# has a standard deviation of √2, about 1.41. What do our samples give?
+for title in ("one key", "two keys"):
+    print(f"{title:8} {(x + samples[title]).std():.2f}")
+
+# %%
+# With one key, each number is added to itself, so the sum has a deviation of about 2.
+#
+# JAX can look for keys that are used twice. The `check for reused keys
+# <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is experimental and off by
+# default, and your tests are a good place to switch it on:
+with jax.debug_key_reuse(True):
+    try:
+        jax.random.normal(x_key) + jax.random.normal(x_key)
+    except jax.errors.KeyReuseError as error:
+        print(str(error).splitlines()[0])
+
+# %%
 # A loop can make its keys from its counter
 # -----------------------------------------
-# A loop needs a new key in each step. It could split a key and carry one half along, but it already
-# has a counter, and :func:`jax.random.fold_in` makes a key from a key and a number:
+# A loop needs a new key in each step. It already has a counter, and :func:`jax.random.fold_in` makes
+# a key from a key and a number:
 key, loop_key = jax.random.split(key)
 
 
@@ -97,14 +138,22 @@ for step in range(3):
     print(step, draw(step))
 
 # %%
-# Because a step's key depends only on ``loop_key`` and the step's number, you can repeat any step
-# without those before it. Nor do the steps have to wait for each other. :func:`jax.vmap` takes all
-# of them at once, and draws the same numbers:
+# Because a step's key depends only on ``loop_key`` and the step's number, no step needs those before
+# it. So :func:`jax.vmap` can take all steps at once, and draws the same numbers:
 jax.vmap(draw)(jax.numpy.arange(3))
 
 # %%
-# Here is the family tree of ``jax.random.key(0)`` so far. Each key has one of three uses: it is
-# split, it has numbers folded in, or it draws.
+# Don't split a key into which you fold numbers. The two ways may make the same key, and the check for
+# reused keys doesn't notice:
+with jax.debug_key_reuse(True):
+    parent = jax.random.key(3)
+    by_split = jax.random.split(parent)[1]
+    by_fold = jax.random.fold_in(parent, 1)
+    print(jax.random.uniform(by_split), jax.random.uniform(by_fold))
+
+# %%
+# So give each key a single purpose: to be split, to have numbers folded in, or to draw. Here is the
+# family tree of ``jax.random.key(0)`` so far:
 from jaxcap.report import figures
 
 steps = {f"step {step}": {} for step in range(3)}
@@ -115,17 +164,10 @@ _ = figures.key_tree(
 )
 
 # %%
-# Give each key only one of these uses. Splitting a key and folding into it may even make the same
-# key twice. Since JAX 0.5, with the usual generator, key number *i* of a split is the one that
-# folding in *i* makes:
-parent = jax.random.key(3)
-print(jax.random.split(parent)[1] == jax.random.fold_in(parent, 1))
-
-# %%
 # A function needs only one key
 # -----------------------------
-# One key fills an array of any shape with independent numbers, so you don't need a key for each of
-# them. For a function that draws several arrays, the custom is to pass it one key, which it splits:
+# One key fills an array of any shape with independent numbers, so you don't need a key for each
+# number. A function that draws several arrays takes one key as well, by custom, and splits it:
 
 
 def dense_layer(key, inputs, outputs):
@@ -140,69 +182,15 @@ print([weights[0, 0].item() for weights, _ in layers])
 
 # %%
 # The caller needn't know how many arrays the function draws. If the function draws one more
-# tomorrow, no number outside it changes, whereas a generator with a state would deal out other
-# numbers from there on.
-#
-# A key used twice is a silent bug
-# --------------------------------
-# What happens if you use a key again by mistake? No error is raised. To see the damage, draw *x*
-# from one key, and *y* in three ways: from the same key, from the same key by another function, and
-# from a key of its own.
-x_key, y_key = jax.random.split(key)
-x = jax.random.normal(x_key, (500,))
-samples = {
-    "one key": jax.random.normal(x_key, (500,)),
-    "one key,\ntwo functions": jax.random.uniform(x_key, (500,)),
-    "two keys": jax.random.normal(y_key, (500,)),
-}
-
-# %%
-import matplotlib.pyplot as plt
-
-_, axes = plt.subplots(1, 3, figsize=(6, 2.8))
-for ax, (title, y) in zip(axes, samples.items(), strict=True):
-    ax.scatter(x, y, s=4)
-    ax.set_title(title)
-    ax.set_xlabel("x")
-_ = axes[0].set_ylabel("y")
-
-# sphinx_gallery_thumbnail_number = 2
-
-# %%
-# On the left and in the middle, *y* is a function of *x*: once you know *x*, nothing about *y* is
-# random. Only on the right are the two independent. You'd hardly notice the mistake, because each
-# sample by itself looks fine. It shows once you combine samples. The sum of two independent
-# standard normal numbers, for example, should have a standard deviation of √2, which is about 1.41:
-for title in ("one key", "two keys"):
-    print(f"{title:8} {(x + samples[title]).std():.2f}")
-
-# %%
-# With one key, each number is added to itself, so the sum has a deviation of about 2. JAX can look
-# for keys that are used twice, if you ask it to. The
-# `check for reused keys <https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html>`_ is
-# experimental and off by default. Your tests are a good place to switch it on:
-with jax.debug_key_reuse(True):
-    try:
-        jax.random.normal(x_key) + jax.random.normal(x_key)
-    except jax.errors.KeyReuseError as error:
-        print(str(error).splitlines()[0])
-
-# %%
-# The check doesn't see everything. Below, a number is folded into a key, which then draws. That
-# breaks our rule, and yet no error is raised:
-with jax.debug_key_reuse(True):
-    used = jax.random.key(2)
-    jax.random.fold_in(used, 1)
-    print(jax.random.normal(used))
-
-# %%
-# So where you fold in numbers, you have to watch your keys yourself.
+# tomorrow, no number outside it changes. A generator with a state would deal out other numbers from
+# there on.
 #
 # A seed alone doesn't reproduce a number
 # ---------------------------------------
-# We took the sum above from the exercises of a course held in 2023, where the same seed gave another
-# result. Since then, JAX 0.5 has changed the default of a setting called
-# ``jax_threefry_partitionable``. You can still run the example both ways:
+# The sum above comes from the exercises of a course held in 2023, where the same seed gave another
+# result. In the meantime, JAX 0.5 has changed the default of ``jax_threefry_partitionable``, a setting
+# for `how the numbers of an array are made <https://github.com/jax-ml/jax/discussions/18480>`_. You
+# can still run the example both ways:
 
 
 def both_orders(partitionable):
@@ -219,29 +207,8 @@ print(f"since JAX 0.5: {since_0_5[0]:.7f} and {since_0_5[1]:.7f}")
 print(f"before:        {before_0_5[0]:.7f} and {before_0_5[1]:.7f}")
 
 # %%
-# Under either setting the order makes no difference, but each has its own numbers. What did JAX
-# change? Draw two, four and six numbers from one key, and look at the first of them:
-
-
-def first_number(count, partitionable):
-    with jax.threefry_partitionable(partitionable):
-        numbers = jax.random.uniform(jax.random.key(0), (count,))
-        return float(numbers[0])
-
-
-for count in (2, 4, 6):
-    now, then = first_number(count, True), first_number(count, False)
-    print(f"first of {count}: {now:.7f} since JAX 0.5, {then:.7f} before")
-
-# %%
-# Before the change, JAX made numbers in pairs, one for each half of the array, so a number depended
-# on the length of its array. If the array was spread over several devices, each had to compute the
-# partners of its numbers as well, or get them from another device. Now each device can fill its
-# part by itself, so the array is *partitionable*. The `announcement of the change
-# <https://github.com/jax-ml/jax/discussions/18480>`_ has more.
-#
-# So if others are to repeat your numbers, give them the version of JAX and its settings along with
-# the seed.
+# Under either setting the order makes no difference, but each has its own numbers. So if others are
+# to repeat yours, give them the version of JAX and its settings along with the seed.
 #
 # Takeaway
 # --------
@@ -249,12 +216,11 @@ with_one_key = f"{(x + samples['one key']).std():.2f}"
 
 # %%
 # A random number in JAX is a function of its key. That frees you from the order of calls, but you
-# must draw with each key only once, and no error reminds you. When two samples of standard normal
+# must draw with each key only once, and by default no error reminds you. When two samples of standard normal
 # numbers shared a key, the standard deviation of their sum came to :measured:`with_one_key` instead
 # of 1.41. Give a function one key, and let the function split that key. In a loop, fold the counter
 # into a key.
 #
-# JAX's documentation has more on :mod:`jax.random`, and on `why it is designed this way
-# <https://docs.jax.dev/en/latest/jep/263-prng.html>`_.
+# JAX's documentation says `why it has keys <https://docs.jax.dev/en/latest/jep/263-prng.html>`_.
 #
 # Next: :doc:`who should hand out the keys </tutorials/basics/generators>`.
