@@ -4,8 +4,7 @@ Is jax.numpy just NumPy?
 
 Nearly. Replace ``np`` with ``jnp``, and most of your code runs as before. But six habits from NumPy
 have to change: three because JAX quietly computes something else, and three because it raises an
-error. This page shows each of them with its reason, the quiet ones first, and ends with what it
-costs to pass NumPy's arrays to JAX.
+error. This page shows each of them with its reason, the quiet ones first.
 """
 
 # %%
@@ -23,17 +22,10 @@ print(np.sqrt(x_np[:, 1:]) + x_np[0, 2])
 print(jnp.sqrt(x_jnp[:, 1:]) + x_jnp[0, 2])
 
 # %%
-# The last digits differ, for a reason that the next section gives. So does the kind of array: JAX's
-# functions return a :class:`jax.Array`, which can live on a GPU, while a NumPy array stays in the
-# memory of the CPU:
-print(type(x_np))
-print(isinstance(x_jnp, jax.Array), x_jnp.devices())
-
-# %%
 # Quiet change 1: numbers have 32 bits
 # ------------------------------------
-# NumPy's numbers have 64 bits unless you ask for others. JAX makes them half as long, because
-# `64 bits can slow down a GPU, and some hardware lacks them
+# JAX's result above has fewer digits. NumPy's numbers have 64 bits unless you ask for others, and JAX
+# makes them half as long, because `64 bits can slow down a GPU, and some hardware lacks them
 # <https://docs.jax.dev/en/latest/101/default_dtypes.html>`__:
 print("NumPy:", np.ones(3).dtype, np.arange(3).dtype)
 print("JAX:  ", jnp.ones(3).dtype, jnp.arange(3).dtype)
@@ -48,9 +40,9 @@ def variance(x):
 
 
 # %%
-# When do the digits run out? Take a thousand random numbers, and shift all of them by the same
-# amount. NumPy keeps them at 64 bits, and ``jnp.asarray`` narrows them to 32 without a warning. A
-# shift doesn't change a variance, so each line below should be flat:
+# Take a thousand random numbers, and shift all of them by the same amount, up to ten thousand. NumPy
+# keeps them at 64 bits, and ``jnp.asarray`` narrows them to 32 without a warning. A shift doesn't
+# change the variance, so both lines should be flat. How far would you expect JAX's to stray?
 noise = np.random.default_rng(0).standard_normal(1000)
 shifts = np.logspace(0, 4, 201)
 by_numpy = [variance(noise + shift) for shift in shifts]
@@ -76,9 +68,9 @@ figures.headline(figure, finding.replace("-", "\N{MINUS SIGN}"))
 
 # %%
 # After a shift by ten thousand, the squares are about a hundred million, and floats of 32 bits are
-# eight apart there. So rounding swamps a variance of about one, and no exception tells you. NumPy's
-# own ``float32`` goes wrong as well. The remedy is a formula that subtracts the mean first, as
-# :func:`jax.numpy.var` does, or else 64 bits:
+# eight apart there, in NumPy as in JAX. So rounding swamps a variance of about one, and no exception
+# tells you. The remedy is a formula that subtracts the mean first, as :func:`jax.numpy.var` does, or
+# else 64 bits:
 shifted = noise + shifts[-1]
 print("jnp.var in 32 bits:", jnp.var(jnp.asarray(shifted)))
 with jax.enable_x64(True):
@@ -86,8 +78,7 @@ with jax.enable_x64(True):
 
 # %%
 # To have 64 bits in a whole program, write ``jax.config.update("jax_enable_x64", True)`` at its
-# start. Until you do, ``dtype=jnp.float64`` gets you a warning and 32 bits, and an integer in a
-# NumPy array that needs more than 32 bits quietly becomes another number.
+# start. Until you do, even ``dtype=jnp.float64`` gets you 32 bits, with a warning.
 #
 # Quiet change 2: mixed types stay narrow
 # ---------------------------------------
@@ -114,20 +105,20 @@ except IndexError as error:
 
 # %%
 # JAX doesn't. The index may be computed on a GPU, in a program that can't raise a Python exception,
-# so indexing has to return *something*. Reading with brackets, in practice, returns the nearest
-# element that exists. Writing, which takes the ``at`` of the next section, does nothing:
+# so indexing has to return *something*. What would you have JAX do if a program reads element 11, or
+# sets it with ``at``, JAX's way to set an element?
 print(jnp.arange(10)[11])
 print(jnp.arange(10).at[11].set(99))
 
 # %%
-# So a wrong index can give you a plausible number. If yours may be out of bounds, say what you want
-# to see in that case. NaN is hard to overlook:
+# Reading returned the last element, and setting did nothing. So a wrong index can give you a plausible
+# number. If yours may be out of bounds, say what you want to see in that case. NaN is hard to overlook:
 print(jnp.arange(10.0).at[11].get(mode="fill", fill_value=jnp.nan))
 
 # %%
 # Error 1: arrays can't be changed in place
 # -----------------------------------------
-# You will probably meet this error before the other two. Try to assign to an element:
+# Try to assign to an element:
 from textwrap import fill
 
 a = jnp.array([[2, 2, 2], [2, 1, 3]])
@@ -148,29 +139,9 @@ print(a)
 # compiled function, JAX can often write into the old one's memory. :doc:`A later page
 # </tutorials/transformations/updates>` finds out when it does.
 #
-# Error 2: lists have to be converted
-# -----------------------------------
-# NumPy's functions take a list wherever they take an array. Most of JAX's don't:
-try:
-    jnp.sum([1, 2, 3])
-except TypeError as error:
-    print(str(error).splitlines()[0])
-
-# %%
-# JAX wants you to write ``jnp.sum(jnp.array([1, 2, 3]))``, so that nobody overlooks the conversion,
-# which can be expensive. Before JAX compiles or differentiates a function, it records each
-# operation, and a list among the arguments is recorded element by element. :func:`jax.make_jaxpr`
-# shows the record. For a list of three numbers, it has this many operations:
-recorded = jax.make_jaxpr(jnp.array)([1, 2, 3])
-print(len(recorded.eqns))
-
-# %%
-# A list of a thousand numbers would take more than a thousand operations. So convert your lists
-# early, outside of the functions that JAX compiles or differentiates.
-#
-# Error 3: shapes can't depend on values
+# Error 2: shapes can't depend on values
 # --------------------------------------
-# The third error shows up when you compile. Before that, you can select elements as in NumPy:
+# You can select elements as in NumPy, as long as you don't compile:
 
 
 def positives(x):
@@ -204,12 +175,28 @@ positives_or_zero(x)
 # If you need the elements themselves, say how many to expect: :func:`jax.numpy.compress`, among
 # others, takes a ``size``.
 #
-# NumPy's arrays work too, but convert them once
-# ----------------------------------------------
-# You can pass a NumPy array to a JAX function. But it lies in the CPU's memory, so for a GPU, JAX has
-# to copy it over the bus in each call, and even for a CPU it may make a copy. How much does that add
-# to a product of two matrices? We measured :func:`jax.numpy.matmul` on arrays of both kinds, and
-# NumPy's own product beside it:
+# Error 3: lists have to be converted
+# -----------------------------------
+# NumPy's functions take a list wherever they take an array. Most of JAX's don't:
+try:
+    jnp.sum([1, 2, 3])
+except TypeError as error:
+    print(str(error).splitlines()[0])
+
+# %%
+# JAX wants you to write ``jnp.sum(jnp.array([1, 2, 3]))``, so that nobody overlooks the conversion,
+# which can be expensive. Before JAX compiles or differentiates a function, it records each
+# operation, and a list among the arguments is recorded element by element. :func:`jax.make_jaxpr`
+# shows the record. How many operations does it have for a list of a thousand numbers?
+recorded = jax.make_jaxpr(jnp.array)([0.0] * 1000)
+print(len(recorded.eqns))
+
+# %%
+# So convert your lists early, outside of the functions that JAX compiles or differentiates.
+#
+# A NumPy array raises no error, but JAX converts it in each call. For a GPU, that means a copy over the
+# bus, and even for a CPU, JAX may make a copy. How much does that add to a product of two matrices? We
+# measured :func:`jax.numpy.matmul` on arrays of both kinds, with NumPy's own product beside it:
 from jaxcap.experiments import product
 
 results = product.PRODUCT.run(budget_s=0.06)
@@ -236,27 +223,20 @@ own_arrays_pay
 
 # %%
 # With a thousand rows, JAX on its own arrays was :measured:`own_arrays than on NumPy's`. If you
-# convert your arrays once, at the start, with :func:`jax.numpy.asarray`, later calls don't have to
-# copy them.
-#
-# Don't write to a NumPy array that you have handed to JAX. A call may return before it has read the
-# array, and on a CPU, an array from ``asarray`` may share the memory of NumPy's, and `change with
-# it <https://github.com/jax-ml/jax/issues/37830>`__. If you need to go on writing, hand over
-# ``array.copy()``.
+# convert your arrays once, at the start, with :func:`jax.numpy.asarray`, no call has to. From then on,
+# don't write to the NumPy array, because JAX's array `may share its memory
+# <https://github.com/jax-ml/jax/issues/37830>`__.
 #
 # Takeaway
 # --------
-largest = max(result.parameters["size"] for result in results)
-against_numpy = results.speedup(
-    product.JAX_ARRAYS, over=product.NUMPY, size=largest
-)
+strayed = furthest.replace("-", "\N{MINUS SIGN}")
 
 # %%
 # Write ``jnp`` for ``np``, and check three things that no error will tell you: whether 32 bits are
-# enough, what mixed types do to large integers, and whether indices are in bounds. The other three
-# habits raise errors: update with ``at`` instead, convert lists, and keep shapes fixed. Convert
-# NumPy's arrays once, at the start. Whether a single operation is faster in JAX depends on the device
-# and the size: the product of the largest matrices here was :measured:`against_numpy than NumPy's`.
+# enough, what mixed types do to large integers, and whether indices are in bounds. In 32 bits, a
+# textbook's formula made :measured:`strayed` of a variance of about one. The other three habits raise
+# errors: update with ``at`` instead, keep shapes fixed, and convert lists. Convert NumPy's arrays,
+# too, once and at the start.
 #
 # Try it yourself in :doc:`the first exercise </exercises/1_arrays>`. Next:
 # :doc:`random numbers </tutorials/basics/random_numbers>`.
