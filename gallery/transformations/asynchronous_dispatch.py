@@ -4,14 +4,14 @@ When is a result ready?
 
 A JAX call may return before it has computed anything, so Python can do something else meanwhile. But
 a stopwatch that doesn't wait measures the wrong thing, and a line as innocent as ``print(loss)``
-makes Python stop until the loss is there. This page shows when calls return and when their results
-are ready, what makes Python wait, and what you can gain by waiting later.
+makes Python stop until the loss is there. This page shows how far Python can run ahead, what makes it
+wait, and what you gain by waiting later.
 """
 
 # %%
 # A call returns a promise
 # ------------------------
-# Multiply a large matrix by itself. The first call also compiles, so it doesn't count:
+# Multiply a large matrix by itself. The first call compiles as well, so we don't time it:
 import time
 
 import jax
@@ -23,7 +23,8 @@ multiply = jax.jit(jnp.matmul)
 _ = multiply(matrix, matrix).block_until_ready()
 
 # %%
-# Look at the clock twice around the second call: when it returns, and when its result is ready.
+# After the second call, look at the clock twice: when the call returns, and when its result is ready.
+# What share of the time do you expect to have passed at the first look?
 start = time.perf_counter()
 promise = multiply(matrix, matrix)
 returned_s = time.perf_counter() - start
@@ -32,21 +33,21 @@ ready_s = time.perf_counter() - start
 print(f"returned after {returned_s:.2g} s, ready after {ready_s:.2g} s")
 
 # %%
-# The first number is what a stopwatch shows if nobody waits for the result. It says how long it took
-# to hand the product to the device, and nothing about the product. JAX calls this `asynchronous
-# dispatch <https://docs.jax.dev/en/latest/async_dispatch.html>`__. What you hold after the call is a
-# promise. It looks like any other :class:`jax.Array`, and even knows its shape and type. Only its
-# numbers may still be missing:
+# The first number is what a stopwatch shows if it doesn't wait for the result: how long it took to
+# hand the product to the device. JAX calls this `asynchronous dispatch
+# <https://docs.jax.dev/en/latest/async_dispatch.html>`__. What you hold after the call is a promise. It
+# looks like any other :class:`jax.Array`, and knows its shape and type. Only its numbers may still be
+# missing:
 print(promise.shape, promise.dtype)
 
 # %%
 # Python can run many calls ahead
 # -------------------------------
-# You can pass a promise to the next call, which returns another promise. So Python should be able to
-# make several calls of a chain while the device is busy with the first. To watch this,
-# :func:`~jaxcap.measure.timeline.record_timeline` calls a function on its own result again and
-# again, and records when each call returned and when its result was ready. We record two chains, one
-# without waiting and one that waits after each call:
+# You can pass a promise to the next call, which returns another promise. How many calls of such a chain
+# can Python make while the device is busy with the first?
+# :func:`~jaxcap.measure.timeline.record_timeline` calls a function on its own result again and again,
+# and records when each call returned and when its result was ready. We record six calls twice, without
+# waiting and with a wait after each call:
 from jaxcap.measure.timeline import record_timeline
 
 
@@ -58,8 +59,8 @@ ahead = record_timeline(next_product, matrix, calls=6)
 in_step = record_timeline(next_product, matrix, calls=6, awaited=True)
 
 # %%
-# In the figure, each row is a call. A diamond marks when the call returned. The bar begins when the
-# device can start on the product, and ends when the result is ready.
+# Each row of the figure is a call. Its diamond marks when the call returned, and its bar shows when the
+# device can have worked on the product: from when the product's inputs were ready until its result was.
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -99,15 +100,14 @@ figures.headline(figure, finding)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# In the lower panel, Python can't make a call before the previous product is ready. In the upper
-# panel, the products queue up on the device, and Python is free once it has made the calls. The queue
-# has an end, though: while too many calls are unfinished, the next one has to wait. Each panel is a
-# single run of the same products, so don't compare when the two end.
+# In the lower panel, Python makes each call only when the previous product is ready. In the upper
+# panel, the products queue up on the device, and Python is free once it has made the calls. The device
+# has the same work to do in both panels. What you gain by running ahead is time for Python.
 #
 # Python waits when it needs the numbers
 # --------------------------------------
-# To see which lines of code make Python wait, we computed a product ``y``, and used it in the five
-# ways below. After which of them can Python go on before the product is ready?
+# What makes Python wait? We computed a product ``y``, and used it in five ways. After which of these
+# can Python go on before the product is ready?
 from jaxcap.experiments import asynchronous
 from jaxcap.report.source import Source
 
@@ -115,7 +115,7 @@ results = asynchronous.ASYNCHRONOUS.run(budget_s=0.03)
 Source(asynchronous.prepare_uses)
 
 # %%
-# Compare the columns *until it returns* and *time*:
+# The column *until it returns* says when Python could go on, and *time* when everything was ready:
 uses = results.select(question=asynchronous.USES)
 early = [
     use.variant for use in uses if use.dispatch.value < use.time.value / 2
@@ -128,16 +128,15 @@ uses
 # advance, and another product takes ``y`` as a promise. But ``block_until_ready`` waits by
 # definition, and a Python float or a NumPy array can't be made until the whole product is finished.
 #
-# Printing an array asks for its numbers, too, and so does ``if y[0, 0] > 0``. A training loop that
-# prints its loss therefore makes Python wait in every step. Print every hundredth loss instead.
+# Printing an array asks for its numbers, too, and so does ``if y[0, 0] > 0``. So a training loop that
+# prints its loss makes Python wait in every step. Print every hundredth loss instead.
 #
 # Read the next batch while the device works
 # ------------------------------------------
 # A program often has something to do that doesn't depend on the result, such as reading the next
-# batch of data. If it waits first, it spends the two times one after the other. What if it reads
-# between the call and the wait? In the experiment, a sleep that takes about as long as the product
-# stands in for the disk. Our clock runs until the returned product is ready, so ``read_meanwhile``
-# needn't wait for it:
+# batch of data. How much faster is it to read between the call and the wait than after the wait? In our
+# experiment, a sleep that takes about as long as the product stands in for reading. The clock stops
+# when the product that a function returns is ready:
 Source(asynchronous.prepare_overlap)
 
 # %%
@@ -153,41 +152,33 @@ lead_pays
 
 # %%
 # Reading meanwhile was :measured:`lead than waiting first`. Two equal steps that overlap completely
-# take half the time, so a factor of two is the best that you can get here. Reading real data on a
-# CPU may gain less, because a sleep leaves the processor to the product, and decoding a file
-# doesn't.
+# take half the time, so two is the best factor that you can get here. On a CPU, real data may gain you
+# less: a sleep leaves the whole processor to the product, and decoding a file doesn't.
 #
-# On a CPU, a small computation may run inside the call
-# -----------------------------------------------------
-# So far, each call has handed its work over. On a CPU, the "device" is other threads of the same
-# process, and waking one of them can take longer than a small computation. So XLA, JAX's compiler,
-# runs some computations at once, inside the call, and their results are ready when it returns. Which
-# ones? We multiplied larger and larger matrices, and took their cosines:
+# On a CPU, some results are ready when the call returns
+# ------------------------------------------------------
+# On a CPU, JAX hands the work to another thread, and that takes time, too. So its compiler, XLA, runs
+# small programs inside the call, if no earlier work is under way: those in which it counts fewer than
+# `a thousand
+# <https://github.com/openxla/xla/blob/c827fcd65e895cc571df4add6cd88be760483103/xla/pjrt/cpu/cpu_client.cc>`__
+# floating-point operations, or flops. We multiplied larger and larger matrices, and took their cosines.
+# Which of the two do you expect to return early at the largest size?
 by_size = results.select(question=asynchronous.INSIDE)
 _ = figures.returns(by_size, x="size", xlabel="rows of the matrix")
 
 # %%
-# As long as the two lines of a panel coincide, the result is ready as soon as the call returns. From
-# where they part, a clock that stops at the lower line misses part of the work.
-#
-# On a CPU, the size of the arrays isn't what decides. When XLA compiles a program, it counts the
-# floating-point operations, or flops. If there are fewer than `a thousand
-# <https://github.com/openxla/xla/blob/c827fcd65e895cc571df4add6cd88be760483103/xla/pjrt/cpu/cpu_client.cc>`__,
-# the program runs inside the call, unless earlier work is still under way. Here are the counts for
-# the largest matrix, for the product and then for the cosine:
+# Where the two lines of a panel coincide, the result is ready as soon as the call returns. For the
+# largest matrix, XLA counts:
 square = jnp.ones((1024, 1024))
 product = multiply.lower(square, square).cost_analysis()
 cosine = jax.jit(jnp.cos).lower(square).cost_analysis()
-for count in ("flops", "transcendentals"):
-    print(f"{count} of the product: {product.get(count, 0):,.0f}")
-    print(f"{count} of the cosine:  {cosine.get(count, 0):,.0f}")
+print(f"flops of the product: {product.get('flops', 0):,.0f}")
+print(f"flops of the cosine:  {cosine.get('flops', 0):,.0f}")
 
 # %%
-# XLA counts a cosine as a *transcendental* operation. So on a CPU, a million cosines pass for a
-# small computation, and Python has to sit through all of them. The border may move with the next
-# release, so don't rely on it: a stopwatch should wait in any case. If you want every call on a CPU
-# to finish its work before it returns, set the option ``jax_cpu_enable_async_dispatch`` to false
-# before you first use JAX.
+# A cosine is a *transcendental* operation to XLA, and not a flop. So on a CPU, a million cosines pass
+# for a small program, and Python has to sit through all of them. The border may move with the next
+# release, so let a stopwatch wait in any case.
 #
 # Takeaway
 # --------
@@ -198,8 +189,7 @@ returned_after = f"{100 * last.returned_s / last.ready_s:.2g}%"
 # A JAX call returns a promise. In a single run, Python had made all six calls of a chain after
 # :measured:`returned_after` of the time until the last result. So wait for the result before you
 # stop a clock. Everywhere else, wait as late as you can, and let Python do something useful: reading
-# data while the device worked was :measured:`lead than waiting first`. In a loop of many small calls,
-# :doc:`the calls themselves </tutorials/performance/dispatch_overhead>` may cost more than the waiting.
+# data while the device worked was :measured:`lead than waiting first`.
 #
 # Now try :doc:`exercise 3 </exercises/3_jit>`, which has you fix a stopwatch and a loop that waits
 # too often. Next:
