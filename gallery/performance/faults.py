@@ -5,8 +5,8 @@ Where does a NaN come from?
 A loss is suddenly NaN, and you want to look inside the step that returned it. But Python's debugger
 can't step through a compiled function, and Python's ``print`` sees none of its numbers. JAX has
 `tools that look inside <https://docs.jax.dev/en/latest/201/debugging.html>`__. This page follows a
-NaN back to the line that is to blame, and mends that line. Then it measures what the tools cost, so
-that you know which of them you could leave on.
+NaN back to the line that is to blame, mends that line, and measures what the tools cost, so that you
+know which of them you could leave on.
 """
 
 # %%
@@ -14,17 +14,15 @@ that you know which of them you could leave on.
 # -----------------------
 # We place a hundred points on a plane so that the distances between them match a given table. The
 # loss, called ``stress``, measures the mismatch, and ``step`` lowers it by one step of gradient
-# descent, which moves all points a little. :doc:`Where does the time go
-# </tutorials/performance/profiling>` shows the code without the fault. The fault is in these
-# distances:
+# descent. :doc:`Where does the time go </tutorials/performance/profiling>` shows their code without
+# the fault, which is in these distances:
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
 Source(placement.distances)
 
 # %%
-# By default, ``stress`` computes its distances in another way. With the ones above, it soon returns
-# NaN:
+# With these distances, the loss soon is NaN:
 from functools import partial
 
 import jax
@@ -63,17 +61,13 @@ jax.effects_barrier()
 # isn't. So the loss was fine at the starting points, and the step then moved the points to NaN. In
 # between lies the gradient.
 #
-# Under :func:`jax.disable_jit`, Python runs one operation after the other, and its debugger can look
-# at their results. But your source has no line for any operation of the backward pass.
-#
 # Checks find where a NaN begins
 # ------------------------------
 # Under :obj:`jax.debug_nans`, JAX looks for NaN in whatever a compiled function returns. When it
 # finds one, it `runs the function again, operation by operation
 # <https://docs.jax.dev/en/latest/debugging/flags.html>`__, and raises an error at the first that
-# returns NaN. A ``scan`` counts as one operation, whatever its body does. To switch this on for a
-# whole program, set the variable ``JAX_DEBUG_NANS`` to ``True``. Here, it is on for a single step.
-# From the long traceback, ``blame`` prints the message and the last line that isn't JAX's own:
+# returns NaN. We switch this on for a single step. From the long traceback, ``blame`` prints the
+# message and the last line that isn't JAX's own. Which line will that be?
 import traceback
 
 
@@ -98,14 +92,12 @@ blame(infinities=True)
 
 
 # %%
-# The last line is the one to fix. Each point is at a distance of zero from itself, and the derivative
-# of a square root divides by the root. So this derivative is infinite, and JAX computes it in the
-# forward pass already. In the backward pass, it is multiplied by zero, and infinity times zero is
-# NaN.
+# Now we have the line to fix. Each point is at a distance of zero from itself, and the derivative of a
+# square root divides by the root. So this derivative is infinite, and JAX computes it in the forward
+# pass already. In the backward pass, it is multiplied by zero, and infinity times zero is NaN.
 #
 # It took both checks to find the line. On its own, ``debug_infs`` wouldn't have noticed anything,
-# because what the step returns contains NaN, but no infinity. Nor can you leave it on in a program
-# that uses infinities on purpose, for example in a mask.
+# because what the step returns contains NaN, but no infinity.
 #
 # ``where`` selects too late
 # --------------------------
@@ -135,23 +127,13 @@ for distances in (placement.distances, with_where, placement.safe_distances):
 # FAQ has `the same trick for a logarithm
 # <https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where>`__.
 #
-# With safe distances, the points move, and the stress falls:
-fixed = jax.jit(placement.step)
-positions = start
-for number in range(301):
-    positions, value = fixed(positions, table)
-    if number % 100 == 0:
-        print(f"after {number:3} steps: {value:.4f}")
-
-# %%
-# A check can look at results, or at every operation
-# --------------------------------------------------
-# ``debug_nans`` adds nothing to the program: it waits for each result and inspects it.
-# :func:`~jax.experimental.checkify.checkify` makes another program, with `checks inside
-# <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__, which returns what they found
-# as an error beside the result. By default, it checks only what you ask it to by
-# ``checkify.check``. With ``errors=checkify.nan_checks``, it checks each operation for NaN. Here is
-# a function that computes a NaN and then selects another value. Which of the two tools will notice?
+# A NaN can vanish before the result
+# ----------------------------------
+# ``debug_nans`` inspects results. :func:`~jax.experimental.checkify.checkify` makes another program,
+# with `checks inside <https://docs.jax.dev/en/latest/debugging/checkify_guide.html>`__, and returns
+# what they found as an error beside the result. With ``errors=checkify.nan_checks``, they look for NaN
+# in each operation. Here is a function that computes a NaN and then selects another value. Which of
+# the two tools will notice?
 from jax.experimental import checkify
 
 
@@ -166,15 +148,16 @@ error, value = jax.jit(check)(-1.0)
 print("with checkify:", value, "and the error:", error.get())
 
 # %%
-# ``debug_nans`` inspects what the function returns, and by then the NaN is gone. ``checkify`` sees
-# the NaN where it arises.
+# When ``debug_nans`` inspects what the function returns, the NaN is gone. ``checkify`` sees the NaN
+# where it arises.
 #
 # What do the tools cost?
 # -----------------------
-# How much longer does a step take if it prints one number? We compare the mended step with three
-# that are watched. The first prints, and we wait for its text. The second runs under
-# ``debug_nans``, which is switched on and off in each call. The third was made by ``checkify``, and
-# raises its error if there is one. We timed that one with ten points only.
+# We compare the mended step with two that are watched. One prints its loss, and we wait for the text.
+# The other runs under ``debug_nans``, which is switched on and off in each call. A print `calls back
+# into Python <https://docs.jax.dev/en/latest/201/callbacks.html>`__, and ``debug_nans`` looks at each
+# result. Both take time even if the step computes next to nothing. So at which end of the plot do you
+# expect the lines to be farther apart?
 from jaxcap.experiments import faults as experiments
 from jaxcap.report import figures
 
@@ -195,10 +178,10 @@ _ = figures.scaling(
 )
 
 # %%
-# To print, a program `calls back into Python
-# <https://docs.jax.dev/en/latest/201/callbacks.html>`__, which takes time even if the step computes
-# next to nothing. The longer the step itself takes, the less a print should matter, so the lines
-# should draw together towards the right. With ten points, we can compare all four:
+# With :measured:`points_in_longest`, the step with a print was
+# :measured:`printed_in_longest than the plain one`, and the step under ``debug_nans`` was
+# :measured:`nans_in_longest than without`. For ten points, we also timed a step that was made by
+# ``checkify``, and raises its error if there is one:
 left_end = {"points": 10, "tools": experiments.EACH_STEP}
 ten = results.select(**left_end)
 ten
@@ -215,8 +198,8 @@ printing_costs = claim(
 printing_costs
 
 # %%
-# The first calls in the table include compiling, and with a check for each operation there is more
-# to compile. And once a step is compiled, which of the two ways to look for NaN is cheaper?
+# ``checkify`` has a check to do for each operation, and ``debug_nans`` has results to wait for. Which
+# is cheaper?
 checks_cost = claim(
     "moving ten points takes longer with checks by checkify than under "
     "jax.debug_nans",
@@ -243,16 +226,12 @@ points_in_longest = f"{most:,} points"
 # %%
 # To see numbers inside a compiled function, use :func:`jax.debug.print`. To find where a NaN
 # begins, use ``debug_nans``. If the error points into a gradient, add ``debug_infs``, because a NaN
-# there often begins as an infinity in the forward pass. Then see to it that no infinity arises: in
-# a ``where``, make the *argument* of the root safe, and not only its result.
+# there often begins as an infinity. To mend a ``where``, make the *argument* of the root safe, and not
+# only its result.
 #
-# Whether you can leave a tool on depends on how long your step takes. With ten points, a step was
-# :measured:`printed than the plain one` if it printed. Under ``debug_nans`` it was
-# :measured:`under_nans than without`, and with ``checkify`` :measured:`checked than without`. With
-# :measured:`points_in_longest`, it was :measured:`printed_in_longest than the plain one` if it
-# printed, and under ``debug_nans`` :measured:`nans_in_longest than without`. Switch ``debug_nans``
-# off after the hunt even where it takes little time: it makes you wait for each result, and a
-# function that is traced under it donates no arguments.
+# Before you leave a tool on, time your step with it. On this page's machine, moving ten points with a
+# print was :measured:`printed than without`. Under ``debug_nans``, it was
+# :measured:`under_nans than without`, and with ``checkify``, :measured:`checked than without`.
 #
 # Try it yourself in :doc:`exercise 13 </exercises/13_faults>`, which also has a profile to read.
 # Next: :doc:`has JAX become faster </tutorials/performance/releases>`?
