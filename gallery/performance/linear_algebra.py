@@ -3,10 +3,9 @@ How fast is linear algebra?
 ===========================
 
 Your matrix product takes half a second. Is that good? If you time another library, you learn which
-of the two is ahead, but both may be far from what your device can do. So this page measures how fast
-the device fetches numbers and how fast its best product runs, and compares NumPy, PyTorch and JAX with
-these limits. A limit also exposes a time that is too good to be true, just as a known property exposes
-an answer that is wrong.
+of the two is ahead, but both may be far from what your device can do. So this page measures what the
+device can do, and compares NumPy, PyTorch and JAX with that. Such a limit also exposes a time that is
+too good to be true.
 """
 
 # %%
@@ -61,9 +60,9 @@ factor_apart = f"{ratios[most_apart]:.1f}"
 
 # %%
 # The libraries were farthest apart for the task :measured:`most_apart`, by a factor of
-# :measured:`factor_apart`, and closest for :measured:`least_apart`. Not all tasks compare like with
-# like. To generate random numbers, each library has an algorithm of its own. And the mean *is* a
-# sum, divided by the count. NumPy and PyTorch add up the matrix twice, once in each call. JAX
+# :measured:`factor_apart`, and closest for :measured:`least_apart`. But they don't do the same work in
+# each task. To generate random numbers, each has an algorithm of its own. And the mean *is* a
+# sum, divided by the count: NumPy and PyTorch add up the matrix twice, once in each call, whereas JAX
 # compiles both calls together, so XLA can see that they need the same sum:
 traced = jax.jit(linalg.mean_and_sum).lower(jnp.ones(1000))
 print(traced.as_text().count("stablehlo.reduce("), "before compiling")
@@ -91,14 +90,13 @@ product_is_faster = claim(
 product_is_faster
 
 # %%
-# Whichever is ahead, this comparison can't tell you whether another library could be faster still.
+# Whichever is ahead, the comparison doesn't say how much faster a product could be.
 #
 # How fast could it be?
 # ---------------------
 # A device has two limits: how many operations it can do in a second, and how many bytes it can
 # fetch from memory. Data sheets state both, but your machine may not sustain what they promise. So we
-# measure them, with calls that should run into one limit only: large products for the arithmetic, and
-# large copies and sums for the memory.
+# measure them: the first with large products, the second with large copies and sums.
 from jaxcap.experiments.ceilings import CEILINGS
 from jaxcap.results.ceilings import Ceilings
 
@@ -116,7 +114,7 @@ for device, limit in ceilings.items():
 # %%
 # Each of the n² elements of a product takes n multiplications and almost as many additions, so the
 # whole product takes about 2n³ operations. Divide that by the rate of arithmetic, and you have the
-# shortest time in which the device could do them. What share of the measured time is that?
+# least time that they take at this rate. What share of the measured time is that?
 product = results.only("JAX", task="product")
 n = points["product"]
 least_s = 2 * n**3 / ceilings[product.device].flops_per_s["float64"]
@@ -126,8 +124,8 @@ print(f"measured {1e3 * product.time.value:.1f} ms")
 print(f"share    {least_s / product.time.value:.2f}")
 
 # %%
-# A share near 1 says that your product is as good as the best that we measured. The best was JAX's or,
-# on a CPU, perhaps NumPy's, so a library that we didn't try may still do better.
+# A share near 1 says that the product is as good as the best that we measured. A library that we
+# didn't try may still do better.
 #
 # A *roofline* plot shows these shares for all tasks with floating-point arithmetic. The roof is the
 # highest rate that the two limits allow. Under its slope, memory sets the limit, and under its flat
@@ -151,9 +149,8 @@ _ = figures.roofline(
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# A share shows how much could be left to gain, but it doesn't promise that anybody can get it. To
-# invert a matrix, for example, takes steps that have to wait for one another, whatever the device
-# could do in the meantime.
+# A low share doesn't promise that anybody can do better. Many steps of an inverse, for example, have
+# to wait for others, whatever the device could do in the meantime.
 #
 # A limit exposes a wrong time
 # ----------------------------
@@ -167,14 +164,14 @@ print(f"with waiting:    {least_s / product.time.value:.2f}")
 # %%
 # A share slightly above 1 can happen, because the limit was measured, too. But if a product's share
 # is far above 1, something is wrong: the clock, the count of operations, or the number of bits. You
-# can test other people's numbers in the same way. When somebody reports the time of a product, count
-# its operations, and compare their rate with what the device can do.
+# can test the times that other people report in the same way.
 #
 # A known property exposes a wrong answer
 # ---------------------------------------
 # To test an answer, look for a property that it must have. An inverse, multiplied by its matrix,
-# must give the identity. We give all libraries the same matrix, and note how far each element of
-# the product is from where it should be:
+# must give the identity. We give all libraries the same matrix, and note how far the elements of the
+# product are from those of the identity. Rounding alone should cost only some of float64's sixteen
+# digits in a random matrix like this one:
 size = points["inverse"]
 matrix = np.random.default_rng(0).random((size, size))
 for library in libraries():
@@ -184,15 +181,9 @@ for library in libraries():
     print(f"{library.name:8} largest {off.max():.1e}, mean {off.mean():.1e}")
 
 # %%
-# These distances should be small, because in a random matrix like this one, rounding costs only some of
-# float64's sixteen digits. The program that stopped its clock too early also printed a "maximum
-# absolute offset from identity" for three libraries, but for JAX, the number was the mean. The two
-# numbers that we print for JAX show how much better the mean makes it look. Report the largest
-# distance, because a mean can hide a single wrong element.
-#
-# With float32, the test may find digits that are missing on purpose: by JAX's `default precision
-# <https://docs.jax.dev/en/latest/201/precision.html>`__, a product may round its matrices to bfloat16
-# on a TPU, and to TF32 on recent GPUs. If you need all digits, pass ``precision="highest"``.
+# The program that stopped its clock too early also printed a "maximum absolute offset from identity"
+# for three libraries, but for JAX, the number was the mean. The line for JAX shows how much better that
+# looks. Report the largest distance, because a mean can hide a single wrong element.
 #
 # Takeaway
 # --------
@@ -210,8 +201,7 @@ reached = roofline_fraction(
 # Judge a time by the shortest that you can show to be possible, and an answer by a property that it
 # must have. On this page's machine, JAX's product in float64 was
 # :measured:`against_numpy than NumPy's`, and reached :measured:`reached` of the best product that we
-# measured. If a product's share is far above 1, suspect the clock. To find wrong digits in an inverse,
-# multiply it by its matrix, and look at the element that is farthest from the identity's.
+# measured. If a product's share is far above 1, suspect the clock.
 #
 # :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device, and
 # :func:`~jaxcap.report.roofline.roofline_fraction` compares your times with them. Next: :doc:`will

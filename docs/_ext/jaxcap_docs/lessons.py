@@ -183,7 +183,7 @@ KEYWORDS = {
     "performance/dispatch_overhead": ("dispatch overhead", "overhead of a call", "small arrays"),
     "performance/second_process": ("compilation cache", "jax.export", "import"),
     "performance/threads": ("XLA_FLAGS", "compiler_options", "taskset", "CPU cores"),
-    "performance/linear_algebra": ("matrix product", "TF32", "roofline"),
+    "performance/linear_algebra": ("matrix product", "roofline"),
     "performance/memory": ("out of memory", "rematerialisation", "donate_argnums"),
     "performance/profiling": ("profiler", "Perfetto", "named_scope", "explain_cache_misses"),
     "performance/faults": ("debugging", "NaN", "jax.debug.print", "debug_nans", "checkify"),
