@@ -46,11 +46,11 @@ as_fast
 # we repeated them, first on a quiet machine, and then while another process kept one core busy. That
 # takes too long for a build, so from here on the numbers come from a recording.
 #
-# Three other tools got as much time as ours. ``timeit`` prints the best of several repeats, and
-# PyTorch's ``Timer`` the median and the quartiles. Neither gives a verdict, so we count a difference if
-# ``timeit``'s ranges, or the quartile ranges of ``Timer``, don't overlap. pyperf compares functions by
-# a t-test. It starts new processes for every function, twenty by default. In our time, it could start
-# only a few of them, and answer one question where the others answer all.
+# Three other tools got as much time as ours. ``timeit`` and PyTorch's ``Timer`` give no verdict, so we
+# count a difference if the ranges of ``timeit``'s repeats, or the quartile ranges of ``Timer``, don't
+# overlap. pyperf compares functions by a t-test. It starts new processes for every function, so in our
+# time, it could answer one question where the others answer all. Which of the four will raise fewer
+# alarms than one in twenty?
 import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
@@ -88,33 +88,33 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # Why would a careful tool see a difference between a call and itself? Suppose that it times ``A`` a
 # thousand times, and then ``B`` a thousand times. Repeats that follow each other agree well, because
 # the machine hardly changes in between. But by the time it is ``B``'s turn, the machine may have
-# changed, and then you are comparing two moments instead of two calls. That is why ``A`` and ``B``
-# take turns on this site.
+# changed, and you compare two moments instead of two calls. That is why ``A`` and ``B`` take turns on
+# this site.
 #
 # Do our verdicts find a difference that exists?
 # ----------------------------------------------
 # A tool that often says *undecided* is likely to miss differences that exist. So the audit includes
 # one: ``wave``, the function from :doc:`how to time JAX </tutorials/performance/timing>`, op by op and
-# compiled. The two differ by a factor of about :measured:`own_factor`. On the quiet machine, our
-# verdicts found that in :measured:`found` of the runs, and with one core busy in
-# :measured:`found_when_busy`. In the other runs, they said *undecided*.
+# compiled. How often do our verdicts tell the two apart? They differ by a factor of about
+# :measured:`own_factor`. On the quiet machine, the verdicts found that in :measured:`found` of the
+# runs, and with one core busy in :measured:`found_when_busy`. In the other runs, they said *undecided*.
 #
-# That is the price of few false alarms. With a confidence of 0.95, you might expect one alarm in
-# twenty. But our intervals say where the *next run* will come out, which scatters as well. So they are
-# wider than an interval for the true ratio, which makes alarms rarer and leaves more undecided.
+# That is the price of few false alarms. Our intervals say where the *next run* will come out, which
+# scatters as well, so they are wider than intervals for the true ratio would be, and leave more
+# undecided.
 #
-# The other tools found their difference in :measured:`found_by_others` of the runs, but it was another
-# difference. We :doc:`keep freed memory </tutorials/performance/timing>`, and they ran without that
-# setting, so that op by op, new arrays took more time. For them, the two functions differed by a factor
-# of about :measured:`others_factor`.
+# The other tools found their difference in :measured:`found_by_others` of the runs. But for them, the
+# two functions differed by a factor of about :measured:`others_factor`: we :doc:`keep freed memory
+# </tutorials/performance/timing>`, and they ran without that setting, so that op by op, new arrays took
+# more time.
 #
 # Does the next run agree?
 # ------------------------
 # A prediction can be checked: in 95 of 100 cases, the time of the next run should lie inside our
-# interval. A wide interval passes easily, so read it beside its width. The *width* is the upper end of
-# an interval divided by its lower end, and the table has its median. For the other tools, the interval is
-# what they print: the range of the repeats, the quartiles, or a standard deviation to either side of
-# pyperf's mean.
+# interval. A wide interval passes easily, so the table also has the median of the *width*, which is the
+# upper end of an interval divided by its lower end. The other tools print no prediction, so we take
+# what they print instead: the range of the repeats, the quartiles, or a standard deviation to either
+# side of pyperf's mean.
 from jaxcap.results.tables import Table
 
 headers = ("tool", "machine", "false alarms", "next time inside", "width")
@@ -129,22 +129,19 @@ for tool in TOOLS:
 Table(f"The audit: {audit.where}", headers, rows)
 
 # %%
-# On the quiet machine, our interval contained the next run's time :measured:`times_judged`. That time
-# is the median of several processes. A single process scatters more, so we also made a wider interval
-# for one process, which contained the times of the next run's processes in :measured:`next_process`
-# of the cases. The ratio of two times, on which our verdicts rest, lay inside its interval in
-# :measured:`next_ratio`, :measured:`ratios_judged`.
+# On the quiet machine, our interval contained the next run's time :measured:`times_judged`. Our
+# verdicts rest on ratios of two times, and these lay inside their interval in :measured:`next_ratio` of
+# the cases, :measured:`ratios_judged`.
 #
-# The other tools never promised to contain the next time. They describe the repeats that they have
-# seen, in a few processes or in one. The next run has new processes, with a new layout of memory, at
-# another moment, and repeats of one process can't show what that changes. The test was also harder
-# for ``timeit`` and ``Timer``: they took part in every other run, so more time passed until their
-# next one. pyperf timed each kernel in one run only, so it has no next time.
+# The ranges of the other tools describe the repeats that they have seen, in a few processes or in one.
+# The next run has new processes, at another moment, and repeats of one process can't show what that
+# changes. The test was also harder for ``timeit`` and ``Timer``, because more time passed between their
+# runs. pyperf timed each kernel in one run only, so it has no next time.
 #
 # What no interval can promise
 # ----------------------------
-# The runs of the audit follow each other within minutes. How much do the times of a typical kernel differ
-# between the processes of a run, and between runs?
+# The runs of the audit follow each other within minutes. How much do you expect the times of a typical
+# kernel to differ between the processes of a run, and between runs?
 from jaxcap.results.statistics import CONFIDENCE, DRIFT
 
 for load in LOADS:
@@ -157,20 +154,14 @@ print(f"our intervals allow for runs that differ by {DRIFT:.1%}")
 # intervals of a time assume the value in the last line, and those of a ratio half of it, because what
 # slows down one side usually slows down the other. Where runs differ by more than we assume, our
 # intervals may promise too much. And tomorrow, the clock speed, the temperature or the neighbours on the
-# machine may be different, and nothing measured today says how much that matters.
-#
-# To repeat the audit, type this in a clone of the repository, on a machine with nothing else to do. It
-# prints more tables, and replaces the recording that this page reads:
-#
-# .. code-block:: console
-#
-#    $ nox -s bench -- precision
+# machine may be different, and nothing measured today says how much that matters. Nor does an interval
+# show a mistake that affects every repeat alike, as those in :doc:`how to time JAX
+# </tutorials/performance/timing>` do.
 #
 # Takeaway
 # --------
 import numpy as np
 
-as_itself = as_fast.estimate
 alarms_when_busy = str(reliability.false_alarms(audit, JAXCAP, BUSY))
 found, found_when_busy = (
     str(reliability.detections(audit, JAXCAP, load)) for load in LOADS
@@ -207,7 +198,6 @@ times = reliability.times(audit, JAXCAP, QUIET)
 speedups = reliability.speedups(audit, JAXCAP, QUIET)
 next_time = str(reliability.next_inside(times))
 next_ratio = str(reliability.next_inside(speedups))
-next_process = str(reliability.next_processes_inside(audit, QUIET))
 own_width = f"{reliability.median_width(times):.2f}"
 
 
@@ -229,11 +219,9 @@ ratios_judged = judged(reliability.next_inside(speedups))
 # and found a real difference in :measured:`found` of the runs. The two shares belong together,
 # because a tool that never decides raises no false alarm. The time of the next run lay inside our
 # interval in :measured:`next_time` of the cases, and in the median, the ends of such an interval
-# differed by a factor of :measured:`own_width`. On this page's machine, a matrix product was
-# :measured:`as_itself than itself`. All this was tested over minutes, on one machine. If a decision
-# depends on a number, measure it again on another day.
+# differed by a factor of :measured:`own_width`. All this was tested over minutes, on one machine. If a
+# decision depends on a number, measure it again on another day.
 #
-# No interval shows a mistake that affects every repeat alike. For such mistakes, see
-# :doc:`how to time JAX </tutorials/performance/timing>`. :doc:`How we measure </measuring>` has the
-# rules behind our intervals. Next: from the precision of timings to that of numbers, and the
-# question :doc:`how few bits are enough </tutorials/performance/bits>`.
+# :doc:`How we measure </measuring>` has the rules behind our intervals, and the command that repeats
+# the audit on your machine. Next: from the precision of timings to that of numbers, and the question
+# :doc:`how few bits are enough </tutorials/performance/bits>`.
