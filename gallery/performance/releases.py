@@ -3,9 +3,9 @@ Has JAX become faster?
 ======================
 
 Time a program under an old release and under today's, and one of the two numbers will be larger.
-Did JAX change, or did you see noise? This page looks for programs whose times have changed, and shows
-how to tell them from those whose times only seem to. You need that before you report a regression, or
-stay with an old release because of one.
+Did JAX change, or did you see noise? This page shows how to tell programs whose times have changed
+from those whose times only seem to. You need that before you report a regression, or stay with an old
+release because of one.
 """
 
 # %%
@@ -66,15 +66,15 @@ figures.headline(figure, f"{finding}, {len(slower)} slower (orange)")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# In a row with both colours, not even programs of one kind agree. And don't take the counts for a
-# verdict: the programs in the row *issues* replay slowdowns that users reported. The rest of this page
-# shows what a grey dot would need to get a colour.
+# Where a row has both colours, not even programs of one kind agree. Nor are the counts a verdict: the
+# programs in the row *issues* replay slowdowns that users reported. The rest of this page shows what a
+# grey dot would need to get a colour.
 #
 # A release can differ from itself
 # --------------------------------
 # The newest release was installed a second time, and this *twin* was measured like any other release.
-# Since the two are identical, every difference between them is noise. How many times as long does
-# each program take under the twin?
+# Since the two are identical, every difference between them is noise. How many programs do you expect
+# to differ by more than ten per cent?
 import numpy as np
 
 twins = releases.twin_comparisons
@@ -104,8 +104,9 @@ _ = axes.legend(loc="upper left")
 # Even under a single release, some processes take longer than others. A difference between two
 # releases means something if it is large compared with that scatter. So let each process contribute
 # one number, its median time. Welch's t-test then asks: if nothing had changed, how often would the
-# means of two groups of numbers lie at least this far apart, for the scatter within them? The answer is
-# the *p-value*. We compare logarithms, because what disturbs a process tends to multiply its times:
+# means of two groups of numbers lie at least this far apart, measured by the scatter within the groups?
+# The answer is the *p-value*. We compare logarithms, because what disturbs a process tends to multiply
+# its times:
 from scipy.stats import ttest_ind
 
 
@@ -139,17 +140,17 @@ for name in chosen:
 Table("Then and now", ("program", oldest, newest, "p-value"), rows)
 
 # %%
-# A small p-value means that chance would rarely set equal programs so far apart. A large one doesn't
-# prove that they are equal. It says that these few processes can't tell.
+# A small p-value means that chance would rarely set equal programs so far apart. A large p-value doesn't
+# prove that the programs are equal. It says that these few processes can't tell.
 #
-# Can these p-values be trusted? If nothing changed, at most about five in a hundred should be 0.05 or
-# less, and those would be false alarms. The twin, which didn't change, puts that to the test:
+# Can p-values be trusted? If nothing changed, about five in a hundred should be 0.05 or less, and each
+# of those is a false alarm. The twin puts that to the test:
 twin_alarms = 0
 for twin in twins:
     p = p_value(twin.series.estimates, newest, releases.twin)
     twin_alarms += p <= 0.05
 print(f"{twin_alarms} false alarms in {len(twins)} comparisons")
-print(f"promised: at most about {0.05 * len(twins):.0f}")
+print(f"promised: about {0.05 * len(twins):.0f}")
 
 # %%
 # The rule of ten per cent would have given :measured:`off_by_tenth` false alarms, because it ignores
@@ -170,7 +171,7 @@ p_values = np.nan_to_num(observed, nan=1.0)
 corrected = false_discovery_control(p_values)
 print(f"{len(steps):,} comparisons")
 print(f"{np.sum(p_values <= 0.05):,} have a p-value up to 0.05")
-print(f"up to {0.05 * len(steps):,.0f} would, if nothing had ever changed")
+print(f"about {0.05 * len(steps):,.0f} would, if nothing had ever changed")
 print(f"{np.sum(corrected <= 0.05):,} are left after a correction")
 
 # %%
@@ -181,14 +182,12 @@ print(f"{np.sum(corrected <= 0.05):,} are left after a correction")
 #
 # The largest changes need a second measurement
 # ---------------------------------------------
-# :doc:`This site's list of changes </releases/noise>` asks for more than a small p-value. A change has
-# to be at least ten per cent, and NumPy must not show it as well. Some programs run at two speeds
-# under a single release, so that bad luck may make one release look slow and the next fast. Wherever
-# the processes of a release are far apart, the ranges of the two releases therefore must not overlap.
-#
-# Even so, a little luck may help a change onto such a list, and then it looks larger there than it is.
-# Statisticians call this the winner's curse. The cure is to measure what you have picked once more, and
-# to believe the second number, because it wasn't used for the selection:
+# :doc:`This site's list of changes </releases/noise>` asks for more than a small p-value, and so do the
+# colours of the first figure. A change has to be at least ten per cent, for example, and NumPy must not
+# show it as well. But of many changes, those that luck has enlarged are the most likely to be
+# listed, and then they look larger than they are. Statisticians call this the winner's curse. The cure
+# is to measure what you have picked once more, and to believe the second number, because it wasn't used
+# for the selection. How many of the changes will shrink?
 again = []
 for change in releases.changes:
     second = releases.change_in_second_recording(change)
@@ -211,11 +210,10 @@ Table("The largest changes, measured twice", columns, rows, [note])
 
 # %%
 # Of the changes that were recorded twice, :measured:`shrunk` were smaller the second time. If luck had
-# made the list, nearly all would be, and if luck had no part in it, about half. A change that is seen
-# again has a cause. In 0.11.1, for example, on a CPU, a loop that wrote a small slice of an array
-# `rewrote the whole array <https://github.com/jax-ml/jax/issues/40101>`__ in every step. To find the
-# release that slowed down a program of your own, :ref:`jaxcap bisect <command-bisect>` takes a function
-# and two releases, and searches those between.
+# enlarged these changes, most of them should have shrunk. What is left is to find the cause. In 0.11.1,
+# for example, on a CPU, a loop that wrote a small slice of an array `rewrote the whole array
+# <https://github.com/jax-ml/jax/issues/40101>`__ in every step. :ref:`jaxcap bisect <command-bisect>`
+# finds the release that slowed down a program of your own.
 #
 # Takeaway
 # --------
@@ -233,9 +231,8 @@ typical_scatter = f"{np.exp(np.median(scatters)):.1f}"
 # %%
 # Whether JAX has become faster depends on your program. On the machine of this recording,
 # :measured:`less_time` of :measured:`count` take less time under the newest release than under the
-# oldest, and :measured:`more_time` take more. The others changed too little or too uncertainly, or
-# NumPy's time changed as well. These counts are no verdict on JAX, because many of the programs were
-# chosen for slowdowns that users had reported.
+# oldest, and :measured:`more_time` take more. These counts are no verdict on JAX, because many of the
+# programs were chosen for slowdowns that users had reported.
 #
 # Before you report a regression, measure each release in several processes, and one release twice.
 # Correct for the number of comparisons: at one false alarm in twenty, :measured:`many` comparisons
