@@ -2,10 +2,9 @@
 Where does the time go?
 =======================
 
-You know that a step is slow, but not which part of it. A profile lists what ran and for how long,
-but under names that you have never seen, because the compiler has merged your operations. This page
-profiles a small step and finds out which part of the code each operation came from. Does the time go
-where you would expect?
+You know that a step is slow, but not which part of it. A profile lists what ran and for how long, but
+under names that the compiler chose. This page profiles a small step, finds out which part of the code
+each operation came from, and asks a timer whether the profile was right.
 """
 
 # %%
@@ -21,8 +20,8 @@ from jaxcap.report.source import Source
 Source(placement.safe_distances, placement.stress, placement.step)
 
 # %%
-# The names in :func:`jax.named_scope` don't change what is computed, but will help us to read the
-# profile. As the limit, we take the median of all ten thousand errors. Everything runs on the CPU:
+# The names in :func:`jax.named_scope` don't change what is computed. We will find them in the compiled
+# program. As the limit, we take the median of all ten thousand errors. Everything runs on the CPU:
 from functools import partial
 
 import jax
@@ -44,9 +43,7 @@ print("stress at the start:", value)
 # Inside :func:`jax.profiler.trace`, JAX records what runs and for how long, and then writes a file.
 # `XProf and Perfetto <https://docs.jax.dev/en/latest/201/profiling.html>`__ show a profile as a
 # timeline, in which you can zoom and click. Python can read the file, too. Among its many events,
-# those of compiled operations have the name of the operation as ``hlo_op``. On a GPU, they may `lack
-# that name <https://github.com/openxla/xprof/issues/3070>`__, unless you set
-# ``XLA_FLAGS=--xla_gpu_enable_command_buffer=``.
+# those of compiled operations have the name of the operation as ``hlo_op``:
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -62,9 +59,12 @@ def operations(folder):
 
 
 # %%
+# On a GPU, set ``XLA_FLAGS=--xla_gpu_enable_command_buffer=``, or events `may lack the name
+# <https://github.com/openxla/xprof/issues/3070>`__.
+#
 # The step runs once before the recording, so that the profile doesn't include its compilation, and
-# we wait for the result, so that the recording doesn't end before the work. Whatever else runs on
-# the machine may hold up a step, so we record ten, and keep the quickest:
+# we wait for the result, so that the recording doesn't end before the work. Another program may hold
+# up a step, so we record ten steps, and keep the quickest:
 def profile(step):
     """Return the operations of the quickest of ten steps."""
     jax.block_until_ready(step(start, table))
@@ -89,7 +89,8 @@ for _, ns, name in longest_first[:4]:
 
 # %%
 # The longest operation is called :measured:`longest`. But where is that in the code? The compiler
-# chose these names. A *fusion*, for example, is several operations that it has merged into one.
+# chose these names for the operations that it made of yours. A *fusion*, for example, is several of
+# them merged into one.
 #
 # The names of scopes survive compilation
 # ---------------------------------------
@@ -110,10 +111,10 @@ for _, _, name in recorded:
         print(f"{name:23} {source_of[name]}")
 
 # %%
-# Read a line from left to right: the compiled function, then ``jvp``, which marks the forward pass
-# of the gradient, then our scope, the functions of JAX that were called in it, and the operation.
-# The backward pass is marked by ``transpose(jvp(…))``. Now we can sort what ran into the parts of
-# the step. An operation that the compiler left without a scope counts as *other*:
+# Read a line from left to right: the compiled function, our scope, the functions of JAX that were
+# called in it, and the operation. The ``jvp`` around the scope marks the forward pass of the gradient.
+# With these names, we can sort what ran into the parts of the step. An operation without a scope of
+# ours counts as *other*:
 PARTS = ("distances", "limit", "loss", "update", "other")
 
 
@@ -127,8 +128,8 @@ def by_part(step, recorded):
 
 
 # %%
-# Now you can check your guess, in the upper row of the plot. The lower row is a step whose limit is
-# the mean of the errors instead of their median:
+# The upper row of the plot will show whether your guess was right. The lower row is a step whose limit
+# is the mean of the errors instead of their median:
 by_mean = jax.jit(placement.step)
 profiles = {
     "limit by\nmedian": list(by_part(step, recorded)),
@@ -177,17 +178,17 @@ mean_took = f"{took_by_mean_us['limit']:,.1f} µs"
 # %%
 # Each bar is an operation, in the colour of its part. With the median, the :measured:`slowest` part
 # took :measured:`share` of the total operation time. The limit took :measured:`median_took` by
-# median, and :measured:`mean_took` by mean. Small shares are less certain: a fusion may hold
-# operations of several parts, but it has the scope of only one, to which we count all its time.
+# median, and :measured:`mean_took` by mean. How can a single number be so much work? To find the
+# middle of an array, :func:`jax.numpy.median` sorts it: that is the ``sort`` among the operations of
+# ``limit``. A mean needs no sorting, only a sum.
 #
-# How can a single number be so much work? To find the middle of an array,
-# :func:`jax.numpy.median` sorts it: that is the ``sort`` among the operations of ``limit``. A mean
-# only needs a sum.
+# Small shares are less certain: a fusion may hold operations of several parts, but it has the scope of
+# only one, which then gets all its time.
 #
 # A timer has the last word
 # -------------------------
-# The profiler does some work of its own, and a step is more than its operations. So before you act
-# on a profile, time the step without the profiler:
+# The profiler does some work of its own, and a step is more than its operations. Will the step gain as
+# much by a mean as the profile says? We time it without the profiler:
 import timeit
 
 import numpy as np
@@ -201,59 +202,20 @@ for limit, moves in ("median", step), ("mean", by_mean):
     print(f"limit by {limit:6}: {1e3 * np.median(seconds):.2f} ms for a step")
 
 # %%
-# If these two times are as far apart as the two limits in the profile, then the profile has told
-# you what the change would gain. It can't tell you whether a mean is good enough. The wrong entries
-# of the table raise the mean of the errors more than their median, so with a mean they pull harder.
+# If these times differ by about as much as the two limits in the plot, the profile was right. Neither
+# the profile nor the timer says whether a mean is good enough. The wrong entries of the table raise
+# the mean of the errors more than their median, so with a mean they pull harder.
 #
-# If no operation is slow, look for compiling
-# -------------------------------------------
-# Even if all the operations of a function are fast, its calls may be slow, for example because JAX
-# traces and compiles it again and again. Inside ``with jax.explain_cache_misses(True)``, JAX logs a
-# reason whenever it has to trace a jitted function. Which of these calls will be logged?
-multiply = jax.jit(lambda x, factor: x * factor)
-x, longer = jnp.ones(3), jnp.ones(4)
-calls = {
-    "the first call": lambda: multiply(x, 2.0),
-    "another factor": lambda: multiply(x, 3.0),
-    "another length": lambda: multiply(longer, 2.0),
-    "a new lambda": lambda: jax.jit(lambda x: 2 * x)(x),
-}
-
-# %%
-# In a terminal you would see these messages without any further code. Here, a handler prints each
-# below the name of its call, and leaves out the places in the code. The last call runs twice:
-import logging
-
-
-def show(record):
-    _, *lines = record.getMessage().splitlines()
-    print(name, *(x for x in lines if "defined at" not in x), sep="\n")
-
-
-logger, handler = logging.getLogger("jax"), logging.Handler()
-handler.emit = show
-logger.addHandler(handler)
-with jax.explain_cache_misses(True):
-    for name in (*calls, "a new lambda"):
-        calls[name]()
-logger.removeHandler(handler)
-
-# %%
-# Another factor isn't in the list, because the compiled program takes any number of the same type.
-# The length is part of an array's type, so another length needs another program:
-# :doc:`which arguments must be static </tutorials/transformations/static_arguments>` has remedies. A
-# ``lambda`` that is written inside a call is a new function each time, so JAX has to trace it each
-# time, and :doc:`mistake 5 of timing </tutorials/performance/timing>` measures what that costs.
+# If a call takes much longer than its operations, JAX may be tracing and compiling it each time, for
+# example because of :doc:`mistake 5 of timing </tutorials/performance/timing>`. Inside
+# ``with jax.explain_cache_misses(True)``, JAX logs the reason.
 #
 # Takeaway
 # --------
 # To find what is slow, record a profile, and name the parts of your code with
 # :func:`jax.named_scope`, because these names survive compilation. In the step that we profiled,
-# the :measured:`slowest` part took :measured:`share` of the total operation time. A profile is one
-# recording, made under a profiler, so confirm it with a timer.
-#
-# If a function is slow in every call, but its operations aren't, JAX may be tracing and compiling it
-# each time. ``jax.explain_cache_misses`` says why.
+# the :measured:`slowest` part took :measured:`share` of the total operation time. The profiler takes
+# time as well, so before you act on a profile, confirm it with a timer.
 #
 # Next: :doc:`where does a NaN come from </tutorials/performance/faults>`? The same step, with a
 # fault in its gradient.
