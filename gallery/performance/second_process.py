@@ -4,7 +4,7 @@ What does a program pay before its first result?
 
 You change a line, run the script again, and wait. Python starts, JAX is imported, and what the last
 run compiled is compiled once more. This page takes that wait apart, stage by stage, and finds out how
-much of it a second process can skip if the first one has saved its program.
+much of it a second process can skip if the first has saved its compiled program.
 """
 
 # %%
@@ -37,16 +37,15 @@ for stage, seconds in stages.items():
     print(f"{stage:8}{1000 * seconds:6.0f} ms  {'▪' * share}")
 
 # %%
-# The next run of the script pays for all of this again, unless the first one has saved something.
-# There are two ways to save a compiled program: in a cache, where JAX finds it by itself, or in a
-# file that you name.
+# The next run of the script pays for all of this again, unless the first has saved its compiled
+# program: in a cache, where JAX finds it by itself, or in a file that you name.
 #
 # The cache on disk ignores what compiles quickly
 # -----------------------------------------------
-# Name a folder, and JAX keeps in it what it compiles, for other processes to find. Here two processes
-# run our program with such a `persistent cache
-# <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__, the second with one more
-# setting. How many programs will be in the folder after each?
+# In a `persistent cache <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__, which is
+# a folder that you name, JAX can keep compiled programs for other processes. Two processes run our
+# program with such a cache, the second with one more setting. How many programs will be in the folder
+# after each?
 import tempfile
 from pathlib import Path
 
@@ -67,9 +66,8 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 
 # %%
 # Compiling our gradient took :measured:`less_or_more` time, so the first process saved
-# :measured:`what_was_saved`. A script of many small programs may save none of them, although
-# together they take long. So set the threshold to 0, as the second process did. In a script of your
-# own, do so before anything is compiled::
+# :measured:`what_was_saved`. The second process had a threshold of 0. In your own script, make both
+# settings before anything is compiled::
 #
 #     jax.config.update("jax_compilation_cache_dir", "folder/of/your/choice")
 #     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
@@ -91,7 +89,7 @@ size = file.write_bytes(pickle.dumps(serialize(program)))
 print(f"{size:,} bytes")
 
 # %%
-# A later process loads the program and calls it, without ever seeing the function. Does the loaded
+# A later process can load the program and call it without tracing the function. Does the loaded
 # program compute the same gradient as ``jit``?
 import numpy as np
 from jax.experimental.serialize_executable import deserialize_and_load
@@ -105,11 +103,11 @@ print(f"off by {max(np.abs(a - b).max() for a, b in pairs):.1e}")
 # %%
 # Loading a program `may run any code
 # <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
-# that somebody has put there, so don't load a file, or use a cache, from people whom you don't trust.
+# that somebody has put there, so don't load a file from people whom you don't trust.
 #
-# What each of them saves
-# -----------------------
-# Now compare three starts. The first finds nothing saved, the second finds its program in the cache,
+# What the cache and the file save
+# --------------------------------
+# Compare three starts. The first finds nothing saved, the second finds its program in the cache,
 # and the third loads it from the file, in the stage ``compile``. Which stages will get shorter, and
 # how much of the wait will be left? Several processes of each kind start in random order:
 without_cache = {"JAX_ENABLE_COMPILATION_CACHE": "0"}
@@ -172,21 +170,24 @@ less_or_more = "more" if kept[0] else "less"
 what_was_saved = "its program" if kept[0] else "nothing"
 
 # %%
-# The cache can save ``compile``, and nothing else: that stage took :measured:`compiled` without a
-# cache, and :measured:`compiled_from_cache` with one. JAX looks a program up `by its text
+# The cache can save ``compile``: that stage took :measured:`compiled` without a cache, and
+# :measured:`compiled_from_cache` with one. JAX looks a program up `by its text
 # <https://github.com/jax-ml/jax/blob/main/jax/_src/cache_key.py>`__, so it has to trace and lower the
 # function first. The release of JAX's compiler, the kind of device and the options count, too: if one
 # of them changes, JAX compiles again. If ``compile`` isn't any shorter on your machine, XLA may have
 # refused the saved program, as it does on `some Intel CPUs
 # <https://github.com/jax-ml/jax/issues/38445>`__.
 #
-# The file saves ``trace`` and ``lower`` as well. But nothing notices when the function changes, and so
-# you have to remember to save its program again.
+# The file saves ``trace`` and ``lower`` as well, but it asks more of you. Nothing notices when the
+# function changes, so you have to remember to save its program again. And another kind of processor, or
+# another `version of XLA <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__, may not
+# be able to load it. For other machines, :func:`jax.export.export` makes a program that needs no tracing,
+# but still has to be compiled, and that releases of `the next six months
+# <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ can read.
 #
-# Neither of them saves the import, because it is JAX that looks for the cache or loads the file. If
-# importing is most of what is left of your wait, start fewer processes, and let each do more. Do newer
-# releases start faster? Here is the import of JAX with a first result, under many of them, on one
-# machine:
+# Neither the cache nor the file saves the import, because it is JAX that looks for one or loads the
+# other. Would another release of JAX start faster? Here is the import with a first result, under many
+# releases, on one machine:
 from jaxcap.releases import figures as by_release
 from jaxcap.releases.recorded import recorded
 
@@ -195,24 +196,6 @@ _ = by_release.course_of(recorded(), name)
 
 # %%
 # :doc:`Start-up by release </releases/topics/start-up>` shows the import alone, too.
-#
-# An export goes to other machines
-# --------------------------------
-# Another `version of XLA <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__, or another
-# kind of processor, may not be able to load a compiled program. For other machines and releases, save
-# the function lowered but not compiled, with :func:`jax.export.export`, and name the platforms on which
-# it should run:
-from jax import export
-
-exported = export.export(gradient, platforms=["cpu", "cuda"])(*example)
-print("exported for", *exported.platforms)
-
-# %%
-# Another program can call the exported function without your code, and without tracing it, but it
-# still has to compile it. In return, JAX `promises
-# <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ that releases of the
-# next six months can read it. The method ``serialize`` turns it into bytes for a file, if the package
-# ``flatbuffers`` is installed.
 #
 # Takeaway
 # --------
@@ -231,10 +214,10 @@ loaded = Speedup.from_runs(nothing / in_file)
 # :measured:`imported` of that for the import. A cache on disk can save compiling: with the program in
 # it, the whole start was :measured:`cached than with nothing saved`. A compiled program in a file
 # saves tracing and lowering as well, and the whole start was
-# :measured:`loaded than with nothing saved`.
+# :measured:`loaded than with nothing saved`. Neither saves the import.
 #
-# Neither saves the import. By default, the cache ignores programs that compile quickly, so if your
-# script has many of these, set the threshold to 0.
+# By default, the cache ignores programs that compile quickly. Set its threshold to 0 if you want to
+# keep them.
 #
-# Next: :doc:`which settings limit threads, and which save time? </tutorials/performance/threads>`
+# Next: :doc:`which settings do what they promise? </tutorials/performance/threads>`
 # After that, :doc:`exercise 11 </exercises/11_second_process>` is about both pages.
