@@ -46,8 +46,9 @@ for name, function in {"loss": memory.loss, "gradient": gradient}.items():
     print(f"  {found.temp_size_in_bytes / 1e6:6.2f} MB of temporaries")
 
 # %%
-# *Temporaries* are the memory that the program sets aside for its own use while it runs. Unless it
-# can write results in the place of arguments, a call needs the sum of the three numbers.
+# *Temporaries* are the memory that the program sets aside for its own use while it runs. By this plan, a
+# call needs the sum of the three numbers. If you :doc:`donate </tutorials/transformations/updates>` an
+# argument, its memory can hold a result, so subtract the plan's ``alias_size_in_bytes``.
 #
 # A gradient remembers each layer
 # -------------------------------
@@ -68,7 +69,7 @@ def remembered(layer):
 remembered(memory.layer)
 
 # %%
-# That is the batch, the two matrices, and two arrays that were computed between the matrices. The
+# That is the batch, the two matrices, and two arrays that were computed between the two products. The
 # matrices are arguments of the whole program, so they take no new memory. Does the rest explain the
 # temporaries? Compare it with what one more layer adds to them:
 inputs, _, _, *between = remembered(memory.layer)
@@ -131,7 +132,7 @@ figures.headline(figure, trade_off)
 # %%
 # A checkpoint around the whole loss `saves nothing
 # <https://docs.jax.dev/en/latest/301/remat.html#jax-checkpoint-fundamentals>`__: before it can go
-# backwards, the gradient has to compute the whole loss, and remember all of it. With a checkpoint
+# backwards, the gradient has to compute the whole loss again, and remember all of it. With a checkpoint
 # around each layer, one layer at a time is computed again and forgotten.
 #
 # That repeats the first product of each layer and ``tanh``, or only ``tanh`` if the policy keeps
@@ -157,6 +158,7 @@ for name in order:
     new = float("nan") if faults is None else faults * mmap.PAGESIZE / 1e6
     print(f"{name:32} {new:5.1f} MB of new pages in each call")
 
+
 # %%
 # On Linux, glibc's ``malloc`` keeps a freed block for the next call if it is `small enough
 # <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__, and returns a large one to the
@@ -164,55 +166,33 @@ for name in order:
 # remembers less may need only small blocks, and the time that it saves on new pages can make up for
 # what it computes twice.
 #
-# The compiler may undo a checkpoint
-# ----------------------------------
-# So far, the layers ran in a ``scan``. Write the same stack as a Python loop, and the compiler sees
-# all layers at once. What does a checkpoint around each layer save now?
-from functools import partial
-
-sizes = []
-for name, layer in {
-    "everything": memory.layer,
-    "checkpoint layers": jax.checkpoint(memory.layer),
-}.items():
-    unrolled = partial(memory.loss_unrolled, apply=layer)
-    sizes.append(analysis(jax.grad(unrolled), layers=8).temp_size_in_bytes)
-    print(f"{name:17} {sizes[-1] / 1e6:.2f} MB of temporaries")
+# How many layers fit into a gigabyte?
+# ------------------------------------
+# Two analyses tell us what a layer adds. From that, we predict the largest stack that fits, and
+# check the prediction by a third analysis:
+def needed(function, layers):
+    """Return the bytes of arguments, results and temporaries."""
+    found = analysis(function, layers)
+    besides = found.output_size_in_bytes + found.temp_size_in_bytes
+    return found.argument_size_in_bytes + besides
 
 
-# %%
-# A compiler may notice that a number is computed twice, keep the first result, and so remember what
-# the checkpoint wanted to forget. :func:`jax.checkpoint` asks it not to, by its option
-# ``prevent_cse``. On this device, the compiler :measured:`merged`. In a ``scan``, the first
-# computation is in the forward loop and the second in the backward loop, and across loops,
-# `compilers usually optimise less
-# <https://docs.jax.dev/en/latest/301/remat.html#practical-notes>`__. Whenever you add a checkpoint,
-# ask for the temporaries with it and without.
-#
-# Give an argument's memory to the result
-# ---------------------------------------
-# A training step turns old weights into new ones, and while it runs, both need memory. :doc:`Donate
-# </tutorials/transformations/updates>` the old weights, and the new ones are written in their
-# place:
-def descend(stack, slopes):
-    return jax.tree.map(lambda w, slope: w - 0.1 * slope, stack, slopes)
-
-
-stack = memory.random_stack(layers=32, width=64)
-donating = jax.jit(descend, donate_argnums=0)
-found = donating.lower(stack, stack).compile().memory_analysis()
-print(f"{found.output_size_in_bytes / 1e6:.2f} MB of results, of which")
-print(f"{found.alias_size_in_bytes / 1e6:.2f} MB in the place of arguments")
+largest = {}
+for name in (EVERYTHING, INPUTS):
+    function = jax.grad(experiments.losses()[name])
+    few, more = needed(function, 16), needed(function, 32)
+    fit = int(32 + (1e9 - more) / ((more - few) / 16))
+    largest[name] = f"{fit:,}"
+    print(f"{name}: {fit:,} layers, {needed(function, fit) / 1e9:.4f} GB")
 
 # %%
-# What is in the place of an argument needs no memory of its own, so a call that donates needs
-# ``alias_size_in_bytes`` less than the sum of arguments, results and temporaries.
+# We found that out without allocating a gigabyte. The same arithmetic finds the largest batch.
 #
 # Does a process keep to the plan?
 # --------------------------------
-# On a CPU, the operating system keeps a record of the most memory that a process has held. On other
-# devices, JAX keeps one. By how much does a call raise it? The record never falls, so each call
-# gets a fresh process, and a batch so large that little else matters:
+# On a CPU, the operating system keeps a record of the most memory that a process has held, and on other
+# devices, JAX keeps one. By how much does a call raise this record? It never falls, so each call gets a
+# fresh process, and a batch so large that little else matters:
 from jaxcap.measure import peak
 
 point = {"layers": 32, "width": 64, "batch": 4096}
@@ -237,33 +217,35 @@ Table("Temporaries and results of one call", columns, rows)
 
 
 # %%
-# The difference is :measured:`excess`. On a CPU, the record counts all memory of the process, so it
-# includes what the runtime and its threads take, and the compiler plans only for the program. Leave
-# some room beside the plan.
+# The difference is :measured:`excess`. On a CPU, the record counts the whole process, and the plan is
+# for the compiled program alone, so leave some room.
 #
-# How many layers fit into a gigabyte?
-# ------------------------------------
-# Two analyses tell us what a layer adds. From that, we predict the largest stack that fits, and
-# check the prediction by a third analysis:
-def needed(function, layers):
-    """Return the bytes of arguments, results and temporaries."""
-    found = analysis(function, layers)
-    besides = found.output_size_in_bytes + found.temp_size_in_bytes
-    return found.argument_size_in_bytes + besides
+# The compiler may undo a checkpoint
+# ----------------------------------
+# So far, the layers ran in a ``scan``. Write the same stack as a Python loop, and the compiler sees all
+# layers at once. What does a checkpoint around each layer save now?
+from functools import partial
 
+sizes = []
+for name, layer in {
+    "everything": memory.layer,
+    "checkpoint layers": jax.checkpoint(memory.layer),
+}.items():
+    unrolled = partial(memory.loss_unrolled, apply=layer)
+    sizes.append(analysis(jax.grad(unrolled), layers=8).temp_size_in_bytes)
+    print(f"{name:17} {sizes[-1] / 1e6:.2f} MB of temporaries")
 
-largest = {}
-for name in (EVERYTHING, INPUTS):
-    function = jax.grad(experiments.losses()[name])
-    few, more = needed(function, 16), needed(function, 32)
-    fit = int(32 + (1e9 - more) / ((more - few) / 16))
-    largest[name] = f"{fit:,}"
-    print(f"{name}: {fit:,} layers, {needed(function, fit) / 1e9:.4f} GB")
 
 # %%
-# We found that out without allocating a gigabyte. But a plan holds for one compiler, so make it on
-# the kind of device that will run the program, and again after an update. Here are the temporaries
-# of another gradient, as planned by many releases:
+# A compiler may notice that a number is computed twice, keep the first result, and so remember what
+# the checkpoint wanted to forget. :func:`jax.checkpoint` asks it not to, by its option
+# ``prevent_cse``. On this device, the compiler :measured:`merged`. In a ``scan``, the first
+# computation is in the forward loop and the second in the backward loop, and across loops,
+# `compilers usually optimise less
+# <https://docs.jax.dev/en/latest/301/remat.html#practical-notes>`__.
+#
+# So ask the compiler that will compile your program, with a checkpoint and without it, and again after
+# an update. Here are the temporaries of another gradient, as planned by many releases:
 from jaxcap.releases import figures as by_release
 from jaxcap.releases.recorded import recorded
 
@@ -297,8 +279,7 @@ merged = (
 
 # %%
 # To know before you run, ask ``jax.jit(f).lower(...).compile().memory_analysis()``, which needs
-# shapes but no numbers. Add up arguments, results and temporaries, and subtract
-# ``alias_size_in_bytes`` for donated arguments.
+# shapes but no numbers. Add up arguments, results and temporaries, and leave some room.
 #
 # A gradient through a stack of layers needed :measured:`size_plain` of temporaries when it
 # remembered everything, and :measured:`size_thrifty` with a checkpoint around each layer. A
@@ -306,9 +287,8 @@ merged = (
 # :measured:`fit_thrifty` layers with them.
 #
 # The gradient with checkpoints was :measured:`compared than the one without`. It computes some
-# numbers twice, but needs less memory, and new memory takes time as well. Put checkpoints around
-# the parts of a function, because one around the whole saves nothing, and ask the compiler what
-# they save, because it may undo them.
+# numbers twice, but new memory takes time as well. Put checkpoints around the parts of a function,
+# and ask the compiler what they save, because it may undo them.
 #
 # Try it yourself in :doc:`exercise 12 </exercises/12_memory>`. Next: :doc:`where does the time go
 # </tutorials/performance/profiling>`?

@@ -184,7 +184,7 @@ KEYWORDS = {
     "performance/second_process": ("compilation cache", "jax.export", "import"),
     "performance/threads": ("XLA_FLAGS", "compiler_options", "taskset", "CPU cores"),
     "performance/linear_algebra": ("matrix product", "roofline"),
-    "performance/memory": ("out of memory", "rematerialisation", "donate_argnums"),
+    "performance/memory": ("out of memory", "rematerialisation", "memory_analysis"),
     "performance/profiling": ("profiler", "Perfetto", "named_scope", "explain_cache_misses"),
     "performance/faults": ("debugging", "NaN", "jax.debug.print", "debug_nans", "checkify"),
     "performance/releases": ("performance regression", "release"),
