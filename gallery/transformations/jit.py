@@ -4,9 +4,8 @@ What does jit buy?
 
 JAX runs your code one operation at a time, unless you wrap a function in :func:`jax.jit`, which
 compiles the whole function into one program. How much time does that save? This page counts the
-operations that the compiler merges, measures whether the time shrinks as much, and looks for what
-else takes time. It ends with the bill: the time that compiling takes, and the number of calls after
-which that has been earned back.
+operations that the compiler merges, and measures whether the time shrinks as much. Because compiling
+takes time, too, it ends with the number of calls that earn it back.
 """
 
 # %%
@@ -71,17 +70,17 @@ jax.make_jaxpr(wave)(x)
 # %%
 # Without ``jit``, each line becomes a *kernel* of its own, which Python starts. The kernel reads
 # its one or two arrays of a million numbers from memory and writes another, only for a later kernel
-# to read that again. With ``jit``, JAX's compiler XLA gets to see the whole record. This is the main
-# part of the program that it makes:
+# to read that again. With ``jit``, JAX hands the whole record to its compiler, XLA, which makes a
+# program of it. This is the program's main part:
 from jaxcap.measure import compilation
 
 print(compilation.program(wave, x))
 
 # %%
 # The instruction called *fusion* is a single kernel. It reads each number once, computes everything
-# that ``wave`` needs of it, and writes the result, so nothing in between goes through memory. Other
-# functions of this kind fuse, too. Here are three, of which ``selu`` and ``sigmoid`` come from
-# neural networks:
+# that ``wave`` needs of it, and writes the result, so nothing in between goes through memory. Here
+# are three more functions that treat each number by itself. Two of them, ``selu`` and ``sigmoid``,
+# come from neural networks:
 from jaxcap.kernels.elementwise import FUNCTIONS, add, selu, sigmoid
 
 Source(selu, sigmoid, add)
@@ -99,27 +98,25 @@ for name, (function, arity) in FUNCTIONS.items():
 # %%
 before, after = kernels["wave"]
 by_kernels = f"{before / after:g}"
+selu_before, selu_after = kernels["selu"]
+selu_by_kernels = f"{selu_before / selu_after:g}"
 
 # %%
-# Two costs shrink with the number of kernels: memory traffic, which should matter most for large
-# arrays, and the calls from Python, which should matter most for small ones.
-#
-# Does the time shrink with the number of kernels?
-# ------------------------------------------------
-# Make a guess before you read on: with :measured:`before` kernels replaced by :measured:`after`, by
-# what factor will the time of ``wave`` change? And which of the four functions will gain the most?
+# Does the time shrink as much?
+# -----------------------------
+# Fewer kernels mean fewer trips through memory, and fewer calls from Python. So make a guess before
+# you read on. With :measured:`before` kernels replaced by :measured:`after`, by what factor will the
+# time of ``wave`` change? And which of the four functions will gain the most?
 from jaxcap.experiments.jit import COMPILED, JIT, OP_BY_OP
 from jaxcap.report import figures
 
 results = JIT.run(budget_s=0.03)
 best_device = results.environment.device.platform
 on_device = results.select(device=best_device)
-_ = figures.speedups(
-    on_device,
+_ = figures.ratios(
+    on_device.select(size=1_000_000),
     over=OP_BY_OP,
-    x="size",
-    title=f"What jit buys on the {best_device.upper()}",
-    xlabel="numbers in the array",
+    title=f"A million numbers, compiled, on the {best_device.upper()}",
 )
 
 # sphinx_gallery_thumbnail_number = 1
@@ -143,15 +140,16 @@ selu_speedup = on_device.speedup(
 )
 
 # %%
-# On a million numbers, compiled ``wave`` was :measured:`wave_speedup than op by op`, and compiled
-# ``selu`` was :measured:`selu_speedup`. If the number of kernels decided the time, the factor of
-# ``wave`` would be :measured:`by_kernels`. What else takes time?
+# Compiled ``wave`` was :measured:`wave_speedup than op by op`, and compiled ``selu`` was
+# :measured:`selu_speedup`. If only the number of kernels mattered, these factors would be
+# :measured:`by_kernels` for ``wave`` and :measured:`selu_by_kernels` for ``selu``. What else takes
+# time?
 #
 # Arithmetic remains to be done
 # -----------------------------
-# However few kernels there are, each sine and each cosine has to be computed. How long does that
-# take? Compile four functions that read and write the same amount of memory in one kernel each, so
-# that they differ only in what they compute:
+# However few kernels there are, each sine and each cosine has to be computed. To see how long that
+# takes, compile four functions that differ in what they compute, but not in how much memory they read
+# and write. Will their times differ?
 one_kernel_each = {
     "x + 1": jax.jit(lambda x: x + 1),
     "exp x": jax.jit(jnp.exp),
@@ -177,15 +175,18 @@ for name, times in times_ms.items():
 # %%
 beyond = 1 - min(times_ms["x + 1"]) / min(times_ms["wave"])
 arithmetic = f"{max(beyond, 0):.0%}"
+sine_ratio = min(times_ms["sin x"]) / min(times_ms["exp x"])
+sine_to_exp = f"{sine_ratio:.1f} times as long"
 
 # %%
-# If moving numbers were all the work, the four times would be alike. What a function takes beyond
-# ``x + 1`` should be arithmetic, which for ``wave`` is :measured:`arithmetic` of the time. The same
-# sine and cosine have to be computed op by op, so ``jit`` can't save their time.
+# If moving numbers were all the work, the four times would be alike. Adding one is hardly any
+# arithmetic, so ``x + 1`` shows how long the moving takes. What ``wave`` takes beyond that is
+# :measured:`arithmetic` of its time. The same sine and cosine have to be computed op by op, so
+# ``jit`` can't save their time.
 #
 # What ``jit`` buys therefore depends on how much arithmetic a function does for each kernel saved.
 # ``selu``, ``sigmoid`` and ``add`` compute one exponential of each number, where ``wave`` computes a
-# sine and a cosine. Compare the times of ``exp x`` and ``sin x``, then look at the figure again.
+# sine and a cosine. Here, ``sin x`` took :measured:`sine_to_exp` as ``exp x``.
 #
 # The first call pays for the later ones
 # --------------------------------------
@@ -195,9 +196,9 @@ compiled = million.only(COMPILED)
 print(f"jit: first {compiled.first_call.short}, later {compiled.time.short}")
 
 # %%
-# Op by op, JAX compiles as well: a small kernel for each operation. Suppose that earlier lines have
-# compiled those already. After how many calls will the compiled ``wave`` be ahead? The figure adds up
-# the times, call by call:
+# Op by op, JAX compiles a small kernel for each operation, but if earlier code has used the same
+# operations, it reuses their kernels. The figure therefore counts the compiling of ``jit`` only. It
+# adds up the times, call by call. After how many calls will the compiled ``wave`` be ahead?
 _ = figures.running_total(
     million, over=OP_BY_OP, title="wave of a million numbers"
 )
@@ -211,14 +212,13 @@ earned_back = (
 )
 
 # %%
-# The compiled function :measured:`earned_back`. For each new shape or type of the arguments, you pay
-# again.
+# The compiled function :measured:`earned_back`. A new shape or type costs another first call.
 #
 # Takeaway
 # --------
-# ``jit`` traces a function once for each shape and type, lets XLA fuse the recorded operations, and
-# from then on runs the result without going through your Python code. That saves memory traffic and
-# calls, but the arithmetic remains. On a million numbers, our compiled function was
+# ``jit`` runs your Python function once for each shape and type of its arguments, and records what it
+# does. XLA fuses the recorded operations, which saves trips through memory and calls, while the
+# arithmetic remains. On a million numbers, our compiled function was
 # :measured:`wave_speedup than the same function run one operation at a time`. It
 # :measured:`earned_back`. So compile pure functions that you call often with the same shapes.
 #
