@@ -5,8 +5,7 @@ Which arguments must be static?
 Some arguments are numbers to compute with. Others decide *what* is computed: how often a loop runs,
 which branch is taken, how large an array is. If Python code needs the value of such an argument,
 ``jit`` raises an error. You can make the argument *static*, but then JAX compiles again for each new
-value. This page shows what that costs, which arguments can do without it, and what to do when the
-lengths of arrays keep changing.
+value. This page shows what that costs, and which arguments can do without it.
 """
 
 # %%
@@ -41,7 +40,7 @@ for function, args in calls.items():
     print(f"{function.__name__}:", function(*args))
 
 # %%
-# Will they still work when they are compiled?
+# Which of them can ``jit`` compile?
 from textwrap import fill
 
 
@@ -59,21 +58,20 @@ for function, args in calls.items():
 
 
 # %%
-# None of them does. To compile a function, :func:`jax.jit` runs it with stand-ins for its arguments
-# and records what happens to them. This is `tracing
-# <https://docs.jax.dev/en/latest/tracing.html>`__, and the stand-ins are called *tracers*. Print one
-# to see what it knows:
+# Each raises an error, because :func:`jax.jit` runs a function with stand-ins for its arguments, in
+# order to record what happens to them. This is `tracing
+# <https://docs.jax.dev/en/latest/tracing.html>`__, and the stand-ins are called *tracers*. What does
+# a tracer know of the number for which it stands?
 @jax.jit
 def look(n):
     print(n, n.shape, n.dtype)
 
 
-look(1_000_000)
+look(jnp.int32(1_000_000))
 
 # %%
-# A tracer has a shape and a type, but no value, so that the recorded program is good for every value.
-# (The ``~`` says that the type is :term:`weak <weak type>`, as a Python number's is.) Now the errors
-# make sense: ``range``, the shape and ``if`` each ask for a value, and the tracer has none to give.
+# It has a shape and a type, but no value, so that the recorded program is good for every value. Hence
+# the errors: ``range``, the shape and ``if`` each ask for a value, and the tracer has none to give.
 #
 # A static argument keeps its value
 # ---------------------------------
@@ -83,9 +81,8 @@ print(jax.jit(empty_loop, static_argnums=1)(14, 1_000_000))
 print(jax.jit(fives, static_argnames="columns")(columns=3))
 
 # %%
-# The price is that a program that was traced with one value is good for that value only. To see when
-# JAX traces anew, count how often Python runs the function. Here, each trace is followed by a
-# compilation:
+# The price is that a program that was traced with one value is good for that value only. To see how
+# often JAX traces and compiles, count how often Python runs the function:
 from functools import wraps
 
 
@@ -102,7 +99,7 @@ def counting(function):
 
 
 # %%
-# Which of these four calls compile? Those also make Python count, so they should take much longer:
+# Which of these four calls compile? A call that does should take much longer:
 import time
 
 counted_loop = counting(empty_loop)
@@ -121,14 +118,10 @@ for num_loops in (1_000_000, 1_000_000, 999_999, 1_000_000):
 # The loop itself is in neither program. Python counted to a million while JAX traced, and counting
 # left nothing to record.
 #
-# You could also fill the value in before you compile, with :func:`functools.partial`. Then compile
-# once and keep the result, because to JAX :doc:`a new function is a new program
-# </tutorials/performance/timing>`.
-#
 # Static values must be hashable, and equal if they mean the same
 # ---------------------------------------------------------------
-# JAX keeps its programs as in a dictionary, with the static values as part of the key. So these
-# values need a hash, and a list has none:
+# JAX looks up its programs as if in a dictionary, and the static values are part of the key. So they
+# need a hash, and a list has none:
 total = jax.jit(jnp.sum, static_argnames="axis")
 matrix = jnp.ones((2, 3))
 try:
@@ -176,15 +169,15 @@ for kind in (Frozen, Plain):
 
 
 # %%
-# To JAX, each object of the plain class is a new value. That is worse than an error, because
-# everything works, and you notice at most that it is slow. So keep settings in a frozen dataclass.
+# To JAX, each object of the plain class is a new value. The results are right all the same, so
+# nothing but the time gives the mistake away. Keep settings in a frozen dataclass instead.
 #
 # Branches and loops can do without static values
 # -----------------------------------------------
-# A branch needs no static argument if the program itself makes the choice.
-# :func:`jax.numpy.where` computes both sides and picks one for each number.
-# :func:`jax.lax.cond` runs one of two functions, so it suits expensive ones. (Under ``vmap``,
-# :doc:`it may run both </tutorials/transformations/mapped_loops>`.)
+# A branch needs no static argument if the program itself makes the choice. With
+# :func:`jax.numpy.where`, it computes both sides and picks one. With :func:`jax.lax.cond`, it runs
+# only the side that it needs, unless :doc:`vmap makes it run both
+# </tutorials/transformations/mapped_loops>`:
 @jax.jit
 def leaky_where(x):
     return jnp.where(x > 0, x, 0.01 * x)
@@ -199,9 +192,8 @@ print(leaky_where(-2.0), leaky_cond(-2.0))
 
 
 # %%
-# A loop can move into the program, too. :func:`jax.lax.fori_loop` takes the function that does one
-# step, and compares a counter with the number of steps while the program runs. This one takes the
-# cosine of a number, and the cosine of that, and so on:
+# A loop can move into the program, too. :func:`jax.lax.fori_loop` takes a function that does one
+# step, and the compiled program counts the steps. Here, each step replaces a number by its cosine:
 def cosines(x, steps):
     return jax.lax.fori_loop(0, steps, lambda _, x: jnp.cos(x), x)
 
@@ -218,48 +210,40 @@ print("compilations:", counted_cosines.traces)
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__, and :func:`jax.grad`
 # :doc:`can't go backwards through that </tutorials/transformations/loops>`.
 #
-# When lengths keep changing, pad to a few
-# ----------------------------------------
-# Shapes are different. A program is compiled for fixed ones, so each new shape is another program,
-# even if no argument is static. Suppose that measurements arrive in arrays of many lengths, and that
-# you want the mean of each:
+# New lengths compile even without static arguments
+# -------------------------------------------------
+# Unlike a number of steps, a shape can't move into the program, because a program is compiled for
+# fixed shapes. But if the lengths of your arrays keep changing, you can allow only a few. Append
+# zeros until the length is a power of two, and pass the true length as a traced number:
 from jaxcap.kernels import loops
-
-arrays = loops.measurements(20)
-mean = counting(jnp.mean)
-fast_mean = jax.jit(mean)
-exact = [fast_mean(a) for a in arrays]
-print(len(arrays), "arrays,", mean.traces, "compilations")
-
-# %%
-# To get by with fewer programs, allow only a few lengths. Append zeros until the length is a power
-# of two, and pass the true length as a traced number, so that the mean can leave out the zeros:
 from jaxcap.report.source import Source
 
 Source(loops.padded, loops.mean_of_first)
 
 # %%
-# How many programs does the same stream take now?
-mean_padded = counting(loops.mean_of_first)
-fast_mean_padded = jax.jit(mean_padded)
+# Suppose that measurements arrive in twenty arrays of different lengths, and that you want the mean of
+# each. How many programs do they take, as they are and padded?
+arrays = loops.measurements(20)
+mean, mean_padded = counting(jnp.mean), counting(loops.mean_of_first)
+fast_mean, fast_mean_padded = jax.jit(mean), jax.jit(mean_padded)
 
 
 def mean_after_padding(a):
     return fast_mean_padded(loops.padded(a), len(a))
 
 
-means = [mean_after_padding(a) for a in arrays]
-off = max(abs(float(a - b)) for a, b in zip(means, exact))
-print(len(arrays), "arrays,", mean_padded.traces, "compilations")
-print(f"largest difference: {off:.1g}")
+for a in arrays:
+    assert jnp.allclose(mean_after_padding(a), fast_mean(a), atol=1e-6)
+print(mean.traces, "programs for the arrays as they are")
+print(mean_padded.traces, "programs for padded arrays")
 
 # %%
 compiled_exact, compiled_padded = mean.traces, mean_padded.traces
 ways = {"exact lengths": fast_mean, "padded": mean_after_padding}
 
 # %%
-# The means are the same but for rounding. Here is the time that passes in this process, array by
-# array, when nothing has been compiled yet:
+# When nothing has been compiled yet, each program that you save saves its compilation. Here is the time
+# that passes, array by array:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -280,9 +264,8 @@ figures.label_ends(axes)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# A line jumps where a new length is compiled. What happens once every length has been seen? There is
-# no compilation left to save, but each call still pads its array in Python, and its program has more
-# numbers to add:
+# A line jumps where a new length is compiled. What if the same twenty arrays come a second time? There
+# is no compilation left to save, but each call still has to pad its array:
 from jaxcap.experiments import static_arguments as experiments
 from jaxcap.report.claims import claim, speedup_of
 
@@ -297,15 +280,11 @@ padding_costs = claim(
 padding_costs
 
 # %%
-first_exact = stream.only(experiments.EXACT).first_call
-first_padded = stream.only(experiments.PADDED).first_call
 later_padded = padding_costs.estimate
 
 # %%
-# In fresh processes, the first pass through the stream took :measured:`first_exact` with exact
-# lengths, and :measured:`first_padded` padded. Later passes were
-# :measured:`later_padded than with exact lengths`. So padding is for data that keep bringing new
-# lengths.
+# Once everything was compiled, padding the arrays was :measured:`later_padded` than using them
+# as they are. So padding is for streams that keep bringing new lengths.
 #
 # Takeaway
 # --------
@@ -314,10 +293,10 @@ later_padded = padding_costs.estimate
 # - A number to compute with: leave it traced.
 # - A shape or an axis: make it static, and change it rarely, because every new value compiles.
 # - A branch: choose with ``where`` or ``cond``.
-# - The number of steps: let ``fori_loop`` or ``while_loop`` take it, unless ``grad`` has to go
-#   through the loop.
-# - The lengths of arrays, if they keep changing: pad them to a few. For twenty arrays, padding took
-#   :measured:`compiled_padded` compilations instead of :measured:`compiled_exact`.
+# - The number of steps: let ``fori_loop`` take it, unless ``grad`` has to go through the loop.
+#
+# New lengths of arrays compile in any case. If they keep coming, pad to a few: twenty arrays then took
+# :measured:`compiled_padded` compilations instead of :measured:`compiled_exact`.
 #
 # Try it yourself in :doc:`exercise 4 </exercises/4_static_arguments>`. Next:
 # :doc:`what grad computes </tutorials/transformations/grad>`.
