@@ -4,8 +4,8 @@ What does vmap replace?
 
 :func:`jax.vmap` takes a function of one example and returns a function of a whole batch, so that
 you can forget about batches while you write. It can take the place of a loop, or of the batching
-that you would otherwise do by hand. This page shows how to say what is batched, which mistakes
-raise no error, and what mapping costs in memory and gains in time.
+that you would otherwise do by hand. This page measures it against both, and shows which mistakes
+raise no error and what a whole batch costs in memory.
 """
 
 # %%
@@ -57,21 +57,70 @@ batched = jax.vmap(loss, in_axes=(None, 0, 0))
 batched(weights, features, labels)
 
 # %%
-# Does ``vmap`` just hide the loop? No, it runs the function once, with stand-ins for its arguments.
-# When an operation meets a mapped argument, ``vmap`` replaces it by a version for one more axis, and
-# each operation has a rule that says which. For the product of two vectors, the rule gives the product of a matrix
-# and a vector, as we did by hand, with the factors in their old order:
+# Does ``vmap`` just hide the loop? No, it runs the function once, with stand-ins for its arguments,
+# and replaces each operation that meets a mapped argument by one with one axis more. For the product
+# of two vectors, that is the product of a matrix and a vector, which we also wrote by hand, with the
+# factors swapped:
 score = jax.vmap(jnp.dot, in_axes=(None, 0))
 print(jax.make_jaxpr(jnp.dot)(weights, features[0]))
 print(jax.make_jaxpr(score)(weights, features))
 
 # %%
+# How much faster, and than what?
+# -------------------------------
+# ``jit(vmap(loss))`` has two advantages over a Python loop that calls ``jit(loss)`` for each example:
+# it makes a single call, and each of its operations takes the whole batch. A *compiled loop* has only
+# the first of them. With :func:`jax.lax.map`, it makes a single call, but takes one example after
+# another. Here ``logistic_loss`` is our loss:
+from jaxcap.kernels import batching
+from jaxcap.report.source import Source
+
+Source(batching.logistic_losses_in_turn)
+
+# %%
+# ``vmap`` and batching by hand ask for the same operations, so XLA should make much the same program
+# of both. Will the time of the compiled loop be closer to theirs, or to that of the Python loop? Each
+# example now has 64 features:
+from jaxcap.experiments import batching as rivals
+from jaxcap.report import figures
+
+results = rivals.BATCHING.run(budget_s=0.03)
+losses = results.subset(r for r in results if "of" not in r.parameters)
+_ = figures.scaling(
+    losses,
+    x="batch",
+    over=rivals.LOOP,
+    about=rivals.VMAP,
+    title="Losses of a batch",
+    xlabel="examples in the batch",
+)
+
+# sphinx_gallery_thumbnail_number = 1
+
+# %%
+from jaxcap.report.claims import claim, speedup_of
+
+vmap_pays = claim(
+    "mapping a thousand losses is faster than a loop of compiled calls",
+    results,
+    speedup_of(rivals.VMAP, over=rivals.LOOP, batch=1000),
+)
+vmap_pays
+
+# %%
+# With a thousand examples, the compiled loop was :measured:`to_compiled than the Python loop`, which
+# makes a call for each example. ``vmap`` was :measured:`to_batched than the compiled loop`, which
+# takes the examples one by one. So at this size, :measured:`matters_more` matters more. And ``vmap``
+# was :measured:`against_hand than batching by hand`.
+#
+# The size of the batch matters, too: with a hundred examples, ``vmap`` was
+# :measured:`to_batched_hundred than the compiled loop`. When somebody tells you how much ``vmap``
+# gains, ask what it was compared with, and for how many examples.
+#
 # Name the axis of each argument
 # ------------------------------
 # ``in_axes`` has an entry for each argument: the number of the axis to map, or ``None``. The result
 # is as if the function had been called for each example, with these parts of the arguments:
-from jaxcap.report import figures
-
 _ = figures.mapped_axes(
     {
         "weights": (weights.shape, None),
@@ -81,15 +130,8 @@ _ = figures.mapped_axes(
 )
 
 # %%
-# If the examples are stored as columns, the axis to map is number 1:
-columns = features.T
-jax.vmap(loss, in_axes=(None, 1, 0))(weights, columns, labels)
-
-# %%
-# Keyword arguments are always mapped along their axis 0. In the result, the mapped axis comes first,
-# unless ``out_axes`` names another place. And if examples have to know of one another, name the axis
-# with ``axis_name``: then :func:`jax.lax.psum` adds up over the batch, in the same way as :doc:`over
-# devices </tutorials/applications/messages>`.
+# If the examples were the columns of ``features``, their axis would be number 1. In the result, the
+# mapped axis comes first, unless ``out_axes`` names another place.
 #
 # A wrong axis may raise no error
 # -------------------------------
@@ -104,7 +146,7 @@ except ValueError as error:
         print(fill(line, subsequent_indent="    "))
 
 # %%
-# The message names the argument that doesn't fit. Mistakes without a message are worse, and here are
+# The message names the argument that doesn't fit. Mistakes without a message are worse. Here are
 # three. The first maps the weights again, for as many examples as there are features. The second
 # forgets to map the labels. The third is meant to add up each example's features, and maps the wrong
 # axis:
@@ -121,22 +163,18 @@ print(jax.vmap(jnp.sum, in_axes=1)(features).shape)
 #
 # - Try each new ``vmap`` on a batch whose size differs from all other lengths. With eight examples,
 #   the first mistake is the error above.
-# - Look at the shape of the result, which gives away the other two. With four examples of four
-#   features, the shape of the third would have looked right.
+# - Look at the shape of the result, which gives away the other two.
 #
 # Mapped twice, a distance becomes a table
 # ----------------------------------------
-# When two axes have to be mapped, batching by hand becomes harder to read. Take the distance between
-# two points, as a function of one pair and batched by hand:
-from jaxcap.kernels import batching
-from jaxcap.report.source import Source
-
+# With two axes to map, batching by hand becomes harder to read. Here is the distance between two
+# points, and below it that of all pairs, batched by hand:
 Source(batching.distance, batching.distances)
 
 # %%
-# The second function inserts axes of length 1, so that broadcasting pairs every point with every
-# other. With ``vmap``, you map the first function twice instead: the inner map goes through the
-# points of ``b``, and the outer map through those of ``a``.
+# Axes of length 1 let broadcasting pair every point with every other. With ``vmap``, you map the first
+# function twice instead: the inner map goes through the points of ``b``, the outer one through those
+# of ``a``.
 to_each = jax.vmap(batching.distance, in_axes=(None, 0))
 table = jax.vmap(to_each, in_axes=(0, None))
 
@@ -164,8 +202,8 @@ def in_pieces(places):
 
 
 # %%
-# With a ``batch_size``, :func:`jax.lax.map` cuts the batch into pieces, and runs ``vmap`` on one
-# piece after another. How much memory for temporary arrays does XLA plan for two thousand places?
+# With a ``batch_size``, :func:`jax.lax.map` cuts the batch into pieces, and maps one piece after
+# another as ``vmap`` does. How much memory for temporary arrays does XLA plan for two thousand places?
 places = jnp.asarray(rng.standard_normal(2000, dtype=np.float32))
 at_once = jax.vmap(typical_distance, in_axes=(0, None))
 programs = {
@@ -178,59 +216,7 @@ for name, program in programs.items():
 
 # %%
 # A table of two thousand by two thousand numbers of four bytes takes 16 million bytes, and each piece
-# of it a twentieth of that. Choose pieces that fit into memory but are still large enough to keep the
-# device busy.
-#
-# How much faster, and than what?
-# -------------------------------
-# ``jit(vmap(loss))`` has two advantages over a Python loop that calls ``jit(loss)`` for each example:
-# it makes a single call, and each of its operations takes the whole batch. To tell the two apart, we
-# add a *compiled loop*. :func:`jax.lax.map` makes a single call, too, but still takes one example
-# after another:
-Source(batching.logistic_losses_in_turn)
-
-# %%
-# What do you expect of the times? The Python loop pays for a call in each iteration, so its time
-# should grow with the batch from the start. (It gets its examples already split and returns a list,
-# so slicing and stacking aren't timed.) ``vmap`` and batching by hand ask for the same operations, so
-# XLA should make much the same program of both, and its time should hardly grow until there is enough
-# to compute. Here, all are compiled by ``jit``, and each example has 64 features:
-from jaxcap.experiments import batching as rivals
-
-results = rivals.BATCHING.run(budget_s=0.03)
-losses = results.subset(r for r in results if "of" not in r.parameters)
-_ = figures.scaling(
-    losses,
-    x="batch",
-    over=rivals.LOOP,
-    about=rivals.VMAP,
-    title="Losses of a batch",
-    xlabel="examples in the batch",
-)
-
-# sphinx_gallery_thumbnail_number = 2
-
-# %%
-from jaxcap.report.claims import claim, speedup_of
-
-vmap_pays = claim(
-    "mapping a thousand losses is faster than a loop of compiled calls",
-    results,
-    speedup_of(rivals.VMAP, over=rivals.LOOP, batch=1000),
-)
-vmap_pays
-
-# %%
-# With a thousand examples, the compiled loop was :measured:`to_compiled than the Python loop`, and
-# the main difference between these loops is the number of calls. ``vmap`` was
-# :measured:`to_batched than the compiled loop`, from which it differs by its operations on the whole
-# batch. So at this size, :measured:`matters_more` matters more. And ``vmap`` was
-# :measured:`against_hand than batching by hand`. When somebody tells you how much ``vmap`` gains, ask
-# what it was compared with.
-#
-# Ask for the size of the batch, too. With a hundred examples, ``vmap`` was
-# :measured:`to_batched_hundred than the compiled loop`. For ``vmap``, a hundred examples took
-# :measured:`grows_to_hundred` as one, and a thousand :measured:`grows_to_thousand` as a hundred.
+# of it a twentieth of that.
 #
 # Takeaway
 # --------
@@ -246,23 +232,14 @@ against_hand = thousand.speedup(rivals.VMAP, over=rivals.BY_HAND)
 # %%
 is_calls = to_compiled.value > to_batched.value
 matters_more = "making a single call" if is_calls else "taking whole arrays"
-times_s = {
-    batch: losses.only(rivals.VMAP, batch=batch).time.value
-    for batch in (1, 100, 1000)
-}
-grows_to_hundred, grows_to_thousand = (
-    f"{times_s[many] / times_s[few]:.1f} times as long"
-    for few, many in ((1, 100), (100, 1000))
-)
 
 # %%
 # ``vmap`` replaces a loop over examples, and the batching that you would otherwise do by hand. So
-# write functions for one example, map them with ``vmap``, and put ``jit`` around the whole. Mark
-# what all examples share with ``None``, test on a batch whose size differs from all other lengths,
-# and look at the shape of the result.
+# write functions for one example, map them, and put ``jit`` around the whole. Mark what all examples
+# share with ``None``, test on a batch whose size differs from all other lengths, and look at the shape
+# of the result.
 #
-# For a thousand losses on this page's device, ``vmap`` was
-# :measured:`speedup than a loop of compiled calls` and
+# For a thousand losses, ``vmap`` was :measured:`speedup than a loop of compiled calls` and
 # :measured:`against_hand than batching by hand`. If the whole batch doesn't fit into memory,
 # :func:`jax.lax.map` with a ``batch_size`` takes it in pieces.
 #
