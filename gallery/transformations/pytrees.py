@@ -3,10 +3,10 @@ How should you pack parameters?
 ===============================
 
 A model has many arrays, and JAX takes them in dicts, lists and classes of your own, nested to any
-depth. It calls such a structure a `pytree <https://docs.jax.dev/en/latest/101/pytrees.html>`__. On
-this page we train a model that lives in a dict. Then we measure what it costs to keep the same numbers
-in a thousand small arrays instead of a single large one, and find out which changes of a tree make JAX
-compile again.
+depth. It calls such a structure a `pytree <https://docs.jax.dev/en/latest/101/pytrees.html>`__. Which
+one should you choose? On this page we train a model that lives in a dict. Then we measure what it
+costs to keep a thousand small arrays instead of a single large one, and find out which changes of a
+tree make JAX compile again.
 """
 
 # %%
@@ -63,8 +63,8 @@ print(np.linalg.lstsq(np.column_stack([x, np.ones(100)]), y)[0])
 # -------------------------------
 # Many optimisers remember something from step to step: `Optax's Adam
 # <https://optax.readthedocs.io/en/latest/api/optimizers.html#optax.adam>`__ keeps running averages
-# of each gradient and of its square. A compiled step can't keep them in a Python object, because
-# Python runs only while JAX traces. So the memory is a second tree, which each step takes and
+# of each gradient and of its square. A compiled step can't keep them in a Python object, because its
+# Python code runs only while JAX traces it. So the memory is a second tree, which each step takes and
 # returns:
 import optax
 
@@ -86,10 +86,9 @@ for path, leaf in jax.tree.leaves_with_path(memory):
 # Every call pays for every leaf
 # ------------------------------
 # The arrays in a tree are its *leaves*. Two parameters and Adam's memory already make seven. What do
-# more of them cost? We cut the same parameters into up to a thousand equal parts, keep these in a
-# list or in nested dicts, and time a compiled ``descend``. For comparison, it also takes the
-# parameters as one array, which is a tree of a single leaf. With a thousand leaves, how much longer do
-# you expect a step to take than with one array? And what will nesting add?
+# more of them cost? We cut the same numbers into up to a thousand equal parts, keep these in a list
+# or in nested dicts, and time a compiled ``descend``. For comparison, it also takes one array,
+# which is a tree of a single leaf. How much longer do you expect a step to take with a thousand?
 from jaxcap.experiments import pytrees as experiments
 from jaxcap.experiments.pytrees import ARRAY, DICT, LIST
 from jaxcap.report import figures
@@ -118,6 +117,20 @@ many_leaves_cost = claim(
 many_leaves_cost
 
 # %%
+# Each step computes the same numbers, but every leaf adds work. JAX looks at its shape and type, the
+# program may need a kernel for it, and its result becomes an array of its own. Here are the kernels of
+# ``descend`` for a hundred leaves, and for one:
+from jaxcap.measure.compilation import kernels_compiled
+
+tree = [jnp.zeros(100)] * 100
+print("a hundred arrays:", kernels_compiled(descend, tree, tree))
+
+array = jnp.zeros(100 * 100)
+print("one array:       ", kernels_compiled(descend, array, array))
+
+# %%
+# The leaves in nested dicts are the same, but each call also has to take the dicts apart. Does that
+# add much?
 nesting_costs_little = claim(
     "a step with a thousand leaves in nested dicts is less than 1.5 times "
     "slower than one with a list of them",
@@ -128,22 +141,10 @@ nesting_costs_little = claim(
 nesting_costs_little
 
 # %%
-# Each step computes the same numbers, but every leaf adds work. JAX looks at its shape and type, the
-# program may need a kernel for it, and its result becomes an array of its own. Here is how many
-# kernels XLA makes of ``descend`` for a hundred leaves, and for one:
-from jaxcap.measure.compilation import kernels_compiled
-
-tree = [jnp.zeros(100)] * 100
-print("a hundred arrays:", kernels_compiled(descend, tree, tree))
-
-array = jnp.zeros(100 * 100)
-print("one array:       ", kernels_compiled(descend, array, array))
-
-# %%
-# Should you then flatten a model into one array? ``descend`` treats all numbers alike, but a loss
-# needs the matrices back. A real step would have to cut the array apart and join the gradients
-# again, which can cost more than it gains. And if a step takes long anyway, the cost of its leaves
-# hardly shows. For short steps, there are other ways to pay for fewer leaves:
+# A step with nested dicts was :measured:`nested than with a list`. Should you then flatten a model into
+# one array, to save leaves? ``descend`` treats all numbers alike, but a loss needs the matrices back.
+# A real step would have to cut the array apart and join the gradients again, which can cost more than
+# it gains. For short steps, there are other ways to pay for fewer leaves:
 #
 # - Stack the parameters of equal layers in one array, with a first axis for the layers, and let a
 #   ``scan`` go through that axis. :doc:`The page on memory </tutorials/performance/memory>` does so.
@@ -174,13 +175,13 @@ print(jax.tree.structure(line))
 
 # %%
 # ``jit`` takes its arguments apart in the same way, into leaves and a *structure*, which says how they
-# were nested. Static fields belong to the structure, and so do the keys of a dict. ``None`` is `a tree
-# without leaves
+# were nested. Static fields belong to the structure, as do the keys of a dict, and every ``None``,
+# which `isn't a leaf
 # <https://docs.jax.dev/en/latest/101/pytrees.html#none-is-an-empty-node-not-a-leaf>`__.
 #
-# With the structure, and the shape and type of each leaf, ``jit`` `looks up the compiled program
-# <https://docs.jax.dev/en/latest/201/jit.html#jit-and-caching>`__. If there is none for them, it
-# compiles one. These trees all have the same two arrays. For which of them will JAX compile?
+# By the structure, and by the shape and type of each leaf, ``jit`` `looks up the compiled program
+# <https://docs.jax.dev/en/latest/201/jit.html#jit-and-caching>`__. If it finds none, JAX compiles one.
+# These trees all have the same two arrays. For which of them will JAX compile?
 a, b = jnp.ones(3), jnp.zeros(3)
 trees = {
     "{'a': a, 'b': b}": {"a": a, "b": b},
@@ -196,8 +197,7 @@ trees = {
 
 
 # %%
-# Python runs the body of a compiled function only while JAX traces it. So if the call adds to
-# ``traces``, JAX compiles:
+# The function below adds to ``traces`` only while JAX traces it, so we can tell which calls compile:
 traces = []
 
 
@@ -214,8 +214,8 @@ for code, tree in trees.items():
 
 # %%
 # A renamed key, a list in place of a tuple, an entry that is ``None``, another static value: each
-# makes another structure, so each compiles. The numbers in the leaves don't matter, and neither
-# does the order of a dict's keys, because JAX `sorts them
+# makes another structure, so each compiles. The numbers in the leaves don't matter, nor does the
+# order of a dict's keys, because JAX `sorts them
 # <https://docs.jax.dev/en/latest/101/pytrees.html#dictionary-keys-must-be-sortable>`__. So don't let
 # a dict grow by a key in each step, or each step will compile.
 #
@@ -225,9 +225,9 @@ one_array = many_leaves_cost.estimate
 nested = nesting_costs_little.estimate
 
 # %%
-# Pack parameters in whatever form reads best. With a thousand arrays in nested dicts, a step was
-# :measured:`nested than with a list of them`. Keep the structure the same from step to step, because
-# JAX compiles again for a new one.
+# Pack parameters in whatever form reads best: with a thousand arrays in nested dicts, a step was
+# :measured:`nested than with a list`. Keep the structure from step to step, because JAX
+# compiles again for a new one.
 #
 # The number of arrays matters when steps are short, because every call pays for each array. With the
 # same numbers, a short step on one array was :measured:`one_array than on a list of a thousand`. To
