@@ -5,8 +5,7 @@ What does a loop cost?
 Python runs a compiled function only while JAX traces it. By the time XLA compiles the program, a
 loop that you wrote with ``for`` is gone, and each of its steps has become a copy of the loop's body.
 JAX also has `loops of its own <https://docs.jax.dev/en/latest/201/control-flow.html>`__, which stay
-loops. This page measures what the copies cost, and shows what JAX's loops ask of you instead, so that
-you know when to write ``for`` and when ``scan``.
+loops. This page measures what the copies cost, and shows what JAX's loops ask of you in return.
 """
 
 # %%
@@ -47,14 +46,14 @@ for loop in three:
 # The scan is one operation, whatever its length, and holds the body once. The ``fori_loop`` is one
 # operation, too: it `becomes a scan
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__ if the number of steps is
-# known during tracing.
+# known during tracing, and then it can also be differentiated.
 #
 # The compiler works on every copy
 # --------------------------------
-# The first call of a function traces and compiles it. We timed that in fresh processes, for these
-# three and for two more. A ``while_loop`` goes on for as long as a condition holds, and a scan with
-# ``unroll=10`` takes ten steps in each round. Which of the five will take longer to compile if there
-# are more steps?
+# The first call of a function traces and compiles it. We timed first calls of these three loops and of
+# two more: a ``while_loop``, which goes on for as long as a condition holds, and a scan with
+# ``unroll=10``, which takes ten steps in each round. Which of the five will take longer to compile if
+# there are more steps?
 from jaxcap.experiments.loops import PYTHON, SCAN, SCAN_UNROLLED
 from jaxcap.report import figures
 
@@ -89,14 +88,44 @@ grows_unrolled, grows_rolled = growth[PYTHON], growth[SCAN]
 # %%
 # With :measured:`longest` steps instead of a hundred, the first call took
 # :measured:`grows_unrolled` with Python's loop, and :measured:`grows_rolled` with the scan. However
-# long JAX's own loops are, there is one body to compile. In a scan, ``unroll`` sets how many steps that
-# body holds.
+# long JAX's own loops are, there is one body to compile.
+#
+# In a gradient, every copy grows
+# -------------------------------
+# A gradient goes through the loop forwards and then backwards, so every copy of an unrolled loop holds
+# more operations. How does the time to compile the gradient grow with the number of steps?
+import time
+
+start = experiments.start(2)
+
+
+def compile_time(loop, steps):
+    slopes = jax.jit(partial(pendulum.slopes, loop, steps=steps))
+    lowered = slopes.lower(start)
+    begin = time.perf_counter()
+    lowered.compile()
+    return time.perf_counter() - begin
+
+
+# %%
+compiled_after = {}
+for steps in (100, 200, 300):
+    compiled_after[steps] = compile_time(pendulum.in_python, steps)
+    rolled = compile_time(pendulum.in_scan, steps)
+    print(
+        f"{steps} steps: {compiled_after[steps]:.2f} s unrolled,",
+        f"{rolled:.2f} s in a scan",
+    )
+
+# %%
+# Three times as many unrolled steps took the compiler about :measured:`compiling_grows`, while the
+# program of the scan doesn't grow. Don't unroll a long loop that you want to differentiate.
 #
 # Do the copies make up for it in later calls?
 # --------------------------------------------
-# Slow compiling may be worth it if all later calls are faster. A loop has to count its rounds and to
-# check whether it is done, and copies don't. Would you expect a hundred unrolled steps to beat a
-# scan? And what about :measured:`longest`?
+# Slow compiling may be worth it if all later calls are faster. A loop has to count its rounds, and
+# copies don't. Would you expect a hundred unrolled steps to beat a scan? And what about
+# :measured:`longest`?
 _ = figures.scaling(
     plain,
     x="steps",
@@ -123,21 +152,51 @@ some_unrolled = plain.speedup(SCAN_UNROLLED, over=SCAN, steps=100)
 # With :measured:`longest` steps, the unrolled program was :measured:`unrolled_at_most than the scan`.
 # A hundred steps in a scan with ``unroll=10`` were :measured:`some_unrolled than in a plain one`.
 #
-# On a CPU, the number of steps also decides where an unrolled program runs. JAX :doc:`hands it to
-# another thread </tutorials/transformations/asynchronous_dispatch>` if XLA counts more than about a
-# thousand floating-point operations (flops) in it, and waking that thread takes time. XLA counts the
-# body of a loop once, however often it runs:
-start = experiments.start(2)
+# On a CPU, the copies have another effect. JAX :doc:`hands a program to another thread
+# </tutorials/transformations/asynchronous_dispatch>` if XLA counts more than about a thousand
+# floating-point operations (flops) in it, and that thread has to be woken. XLA counts every copy, but
+# the body of a scan only once, however often it runs:
 for name in (PYTHON, SCAN):
-    for steps in (100, longest):
+    for steps in (100, 300):
         loop = jax.jit(partial(experiments.WAYS[name], steps=steps))
         cost = loop.lower(start).compile().cost_analysis()
-        print(f"{name:11} {steps:5,} steps: {cost['flops']:6,.0f} flops")
+        print(f"{name:11} {steps} steps: {cost['flops']:5,.0f} flops")
 
 # %%
-# So a long unrolled program may spend part of its time on getting started. To find out on your CPU, set
-# ``jax_cpu_enable_async_dispatch`` to false before you first use JAX, which switches the hand-over off,
-# and time both again.
+# An option of JAX turns the hand-over off. It has to be set before JAX looks for devices, so we time
+# 300 steps in new processes, which compute on the CPU even if this page was measured on a GPU. What
+# will be left of the difference?
+from jaxcap.report.virtual_devices import run_python
+
+PROGRAM = """
+import sys, jax
+jax.config.update("jax_cpu_enable_async_dispatch", sys.argv[1] == "on")
+from jaxcap.experiments.loops import PYTHON, SCAN, prepare
+from jaxcap.measure.timing import compare
+calls = prepare(steps=300)
+for way in compare({name: calls[name] for name in (PYTHON, SCAN)}):
+    print(f"hand-over {sys.argv[1]:3}  {way.variant:11}  {way.time.short}")
+"""
+for switch in ("on", "off"):
+    print(run_python("-c", PROGRAM, switch, devices=1), end="")
+
+# %%
+# The option changes nothing but the thread. So what Python's loop saves without the hand-over is the
+# price of waking that thread, which the scan doesn't pay in either case.
+#
+# The price of a loop changes with the release
+# --------------------------------------------
+# All of this was measured under one release of JAX. We also timed a scan of a thousand small steps
+# under many releases, on one machine. How much do you think its time has changed?
+from jaxcap.releases import figures as by_release
+from jaxcap.releases.recorded import recorded
+
+name = "scan of 1,000 small steps"
+_ = by_release.course_of(recorded(), name)
+
+# %%
+# So repeat the comparisons that matter to you after an upgrade. :doc:`Loops by release
+# </releases/topics/loops>` shows more kinds of loop.
 #
 # What you append is lost; what you return is collected
 # -----------------------------------------------------
@@ -159,10 +218,9 @@ print("collected:", angles)
 
 # %%
 # JAX traces the body even outside of ``jit``, and ``append`` ran during that trace. So the list holds
-# a single *tracer*, which stands for the angle of any step, and is of no use after the trace. To
-# print in every step, there is :func:`jax.debug.print`. To keep something of each step, return it
-# after the state, and ``scan`` collects it in an array. It also reads arrays: pass one as the third
-# argument, and each step gets the next of its rows, in place of our unused ``_``.
+# a single *tracer*, which stands for the angle of any step, and is of no use after the trace. To keep
+# something of each step, return it after the state, and ``scan`` collects it in an array. To print in
+# each step, call :func:`jax.debug.print`.
 #
 # A traced value can't end a Python loop
 # --------------------------------------
@@ -196,7 +254,7 @@ print(f"speed at the bottom: {speed:.4f}")
 # Going backwards needs a known number of steps
 # ---------------------------------------------
 # How does the angle after a hundred steps depend on the angle at the start? To find out,
-# :func:`jax.grad` has to go backwards through the loop. Will that work with all of them?
+# :func:`jax.grad` has to go backwards through the loop. With which of the five loops will that work?
 from textwrap import fill
 
 
@@ -216,8 +274,7 @@ for name, loop in experiments.WAYS.items():
 # The backward pass needs values from each step of the forward pass, and XLA `has to know beforehand
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html>`__ how much memory they will
 # take. A scan knows how many steps there are, and a ``while_loop`` doesn't. But :func:`jax.jvp` goes
-# forwards along with the steps, and so needs no values from earlier ones. It can differentiate the
-# speed at the bottom with respect to the angle at the start:
+# forwards along with the steps, so it can do without that number:
 def speed_at_bottom(angle):
     return jax.lax.while_loop(is_above, pendulum.step, (angle, 0.0))[1]
 
@@ -226,62 +283,6 @@ speed, slope = jax.jvp(speed_at_bottom, (1.0,), (1.0,))
 print(f"speed at the bottom: {speed:.4f}, slope {slope:.4f}")
 
 # %%
-# This slope takes the number of steps as given, although another angle may need one more. Going
-# forwards takes a pass for each parameter, so for many of them, write a loop that can go backwards.
-#
-# In a gradient, every copy grows
-# -------------------------------
-# A gradient goes through the loop forwards and then backwards, so every copy of an unrolled loop
-# holds more operations. In our experiment, we also differentiated each pendulum's last angle:
-gradients = results.select(steps=100)
-first_gradient, first_gradient_scan = (
-    gradients.only(way).first_call
-    for way in (experiments.GRADIENT_PYTHON, experiments.GRADIENT_SCAN)
-)
-
-# %%
-# In the first call, the gradient of a hundred steps took :measured:`first_gradient_scan` with a scan,
-# and :measured:`first_gradient` unrolled. How does the compiler's share of that grow with the loop?
-import time
-
-
-def compile_time(loop, steps):
-    slopes = jax.jit(partial(pendulum.slopes, loop, steps=steps))
-    lowered = slopes.lower(start)
-    begin = time.perf_counter()
-    lowered.compile()
-    return time.perf_counter() - begin
-
-
-# %%
-compiled_after = {}
-for steps in (100, 200, 300):
-    compiled_after[steps] = compile_time(pendulum.in_python, steps)
-    rolled = compile_time(pendulum.in_scan, steps)
-    print(
-        f"{steps} steps: {compiled_after[steps]:.2f} s unrolled,",
-        f"{rolled:.2f} s in a scan",
-    )
-
-# %%
-# Three times as many unrolled steps took the compiler about :measured:`compiling_grows`, while the
-# program of the scan doesn't grow. Don't unroll a long loop that you want to differentiate.
-#
-# The price of a loop changes with the release
-# --------------------------------------------
-# All of this was measured under one release of JAX. On one machine, we timed a scan of a thousand small
-# steps under many others, too. Would you expect each release to be as fast as the last?
-from jaxcap.releases import figures as by_release
-from jaxcap.releases.recorded import recorded
-
-name = "scan of 1,000 small steps"
-_ = by_release.course_of(recorded(), name)
-
-# %%
-# The comparisons on this page may come out otherwise under the next release, so repeat those that
-# matter to you after an upgrade. :doc:`Loops by release </releases/topics/loops>` shows more kinds of
-# loop.
-#
 # Takeaway
 # --------
 hundred = plain.select(steps=100)
@@ -292,15 +293,14 @@ compiling_grows = f"{growth_factor:.2g} times as long"
 unrolled = unrolling_pays.estimate
 
 # %%
-# Start with ``scan``, which compiles its body once, collects results and can be differentiated. A
-# ``fori_loop`` becomes a scan if the number of steps is known during tracing. Take ``while_loop`` if a
+# The compiler works on a copy for each step of a Python loop, and on the body of JAX's loops only once.
+# So the first call of a hundred steps took :measured:`first_python` with Python's loop and
+# :measured:`first_scan` with a scan. In later calls, the unrolled steps were :measured:`unrolled than the scan`. In a gradient,
+# three times as many unrolled steps took the compiler about :measured:`compiling_grows`.
+#
+# So start with ``scan``, which also collects results and can be differentiated. Take ``while_loop`` if a
 # value decides when to stop, and you don't have to go backwards. A Python loop suits a few steps, above
 # all if they differ from one another.
-#
-# Measure before you unroll. The first call of a hundred steps took :measured:`first_python` with
-# Python's loop and :measured:`first_scan` with a scan. In later calls, a hundred unrolled steps were
-# :measured:`unrolled than the scan`. In a gradient, three times as many unrolled steps took the
-# compiler about :measured:`compiling_grows`.
 #
 # Next: what becomes of loops and branches
 # :doc:`when a batch goes through them at once </tutorials/transformations/mapped_loops>`.
