@@ -5,17 +5,15 @@ One training on many devices
 What do you have to change in a program that trains on one device, so that it trains on eight, and
 will the network still learn the same? We share the training of :doc:`our network for digits
 </tutorials/applications/mnist>` among eight devices, compare its losses with those of one device,
-and time both. You don't need a second GPU to follow, nor even a first, because JAX can make eight
-devices of one CPU.
+and time both. You don't need a GPU to follow, because JAX can make eight devices of one CPU.
 """
 
 # %%
 # Eight devices from one CPU
 # --------------------------
-# These devices share the cores of the CPU, so don't expect them to save time. But a program treats
-# them as it would treat eight GPUs, so you can write and test at home what is going to run on a
-# cluster. Set their number in the environment of the program, because JAX has to know it before it
-# first looks for devices:
+# A program treats the devices of a CPU as it would treat eight GPUs, so you can write and test at home
+# what is going to run on a cluster. Set their number in the environment of the program, because JAX has
+# to know it before it first looks for devices:
 #
 # .. code-block:: console
 #
@@ -72,8 +70,8 @@ Source(sharding.loss, sharding.by_compiler)
 # The loss is the same as for one device, and no line of ``by_compiler`` sends anything, although
 # the loss is a mean over examples on all devices. Does its gradient come out right? The next program
 # compares it with the gradient from one device, and looks for a message in the compiled program. It
-# also tries two programs that spell out the mean over devices: one for :func:`jax.shard_map`, and
-# one for :func:`jax.pmap`, in the style of older programs.
+# also tries two programs that spell out the mean over devices, for :func:`jax.shard_map` and for the
+# older :func:`jax.pmap`.
 print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 
 # %%
@@ -85,27 +83,26 @@ print(run_python("-m", "jaxcap.report.virtual_devices", devices=8))
 #
 # The training makes the same two decisions
 # -----------------------------------------
-# Our training has many more arrays, but two short functions are enough to say how each of them lies:
+# Our training makes a mesh of all devices, and then says for each of its arrays how it lies there:
 from jaxcap.mnist import train_flax
 
 Source(train_flax.data_mesh, train_flax.sharding)
 
 # %%
-# With ``sharding(mesh)``, the trainer puts a copy of the weights and of all training images on each
-# device. With ``sharding(mesh, None, "data")``, it splits an array of indices, which has a row for
-# each step and a column for each image of a batch. ``AxisType.Auto`` leaves the messages to XLA, so
-# the function that makes a step is the same for any number of devices. On a CPU, our network has to
-# know that number, because it takes the images of a batch in small groups.
+# The trainer lays its arrays out in two ways. With ``sharding(mesh)``, each device has a copy of the
+# weights and of all training images. With ``sharding(mesh, None, "data")``, the devices split each
+# batch: an array says which images are in it, with a row for each step and a column for each place in
+# the batch, and its columns are shared out. The rest of the program sends nothing, because
+# ``AxisType.Auto`` leaves that to XLA.
 #
 # Eight devices learn what one learns
 # -----------------------------------
-# Will the losses be the same? A batch has as many images as before, and their mean doesn't depend
-# on which device computes which part. The random numbers for dropout don't depend on it either,
-# because they follow from a key. But eight devices add up in another order than one, so sums may be
+# Will the losses be the same? A batch has as many images as before, and dropout takes its random
+# numbers from a key, as it did. But eight devices add up in another order than one, so sums may be
 # rounded differently.
 #
-# To check, we train three times with the same batches, for a few steps in each of two short epochs.
-# None of the trainings is timed, so they may run at once. The first two have one device and eight:
+# To check, we train three times with the same batches, for a few steps in each of two short epochs. The
+# first two trainings have one device and eight:
 import tempfile
 from pathlib import Path
 
@@ -158,10 +155,9 @@ difference = f"{apart:.1e}"
 #
 # What does sharing cost?
 # -----------------------
-# With several real devices, each has less to compute, but all have to wait for the all-reduce.
-# Where one CPU acts as eight devices, they share its cores, so you see mostly what sharing costs: the
-# all-reduce has to be waited for, and eight copies of the weights have to be updated. Here are a few
-# training steps on the same images:
+# Each of several devices has less to compute, but all have to wait for the all-reduce, and each has to
+# update its copy of the weights. The devices of one CPU also share its cores. Would you expect them to
+# train faster than one device, or slower? Here are a few training steps on the same images:
 from jaxcap.experiments.mnist import throughput
 from jaxcap.experiments.scaling import SCALING
 
@@ -192,19 +188,15 @@ sharing_pays
 # %%
 # On a cluster, one line joins the processes
 # ------------------------------------------
-# In ``JOB`` above, we told each process where to find the others. Under SLURM, JAX reads that
-# from the environment of the job. So one line joins the processes of your program, before it first
-# asks JAX for devices::
+# In ``JOB`` above, we told each process where to find the others. Under SLURM, JAX `finds that out by
+# itself <https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html>`__. So one line
+# joins the processes of your program, before it first asks JAX for devices::
 #
 #     jax.distributed.initialize()
 #
 # From then on, :func:`jax.devices` lists the devices of all processes, and a mesh can have them
 # all. If each process has loaded only its own part of a batch,
-# :func:`jax.make_array_from_process_local_data` makes one array of all parts. The same line `works
-# under Open MPI and on TPUs
-# <https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html>`__. Where JAX can't
-# find out by itself, pass it the address of the first process, the number of processes, and the
-# number of this one.
+# :func:`jax.make_array_from_process_local_data` makes one array of all parts.
 #
 # Our own command has that line already. This job trains on two nodes with four GPUs each, and has a
 # process for each GPU::
@@ -222,12 +214,11 @@ images = str(scaling[-1].parameters["batch"])
 at_most = scaling.speedup(several, over="1 device")
 
 # %%
-# To use more devices, you don't write another program. You say how arrays lie on a mesh, and XLA
-# adds the messages. As long as the whole batch stays the same, the training does too, apart from
-# rounding: in two short epochs, the losses on this page differed by at most
-# :measured:`difference` of their value. Whether it saves time is for a measurement to say: on this
-# page's machine, with batches of :measured:`images` images, :measured:`several` were
-# :measured:`at_most than one`. Parts of one CPU can show that a program is right, but not how fast it
+# To use more devices, say how arrays lie on a mesh, and XLA adds the messages. The function that
+# computes the loss stays as it was. With the same batches, the network learns the same apart from
+# rounding: in two short epochs, the losses on this page differed by at most :measured:`difference` of
+# their value. On this page's machine, with batches of :measured:`images` images, :measured:`several`
+# were :measured:`at_most than one`. Parts of one CPU show that a program is right, but not how fast it
 # would be on real devices, so before you pay for eight of those, time a step on one and on two.
 #
 # Next: :doc:`who decides how an array is split </tutorials/applications/sharding>`, if XLA doesn't.
