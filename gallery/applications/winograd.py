@@ -5,7 +5,7 @@ Do half the multiplications take half the time?
 Shmuel Winograd showed how to compute a convolution with fewer multiplications. On a CPU, :doc:`our
 training </tutorials/applications/training_speed>` uses his algorithm in the layer with the most
 multiplications, and saves half of them. This page times that layer, builds the algorithm from six
-numbers up, and then times its parts, to see what half the multiplications save.
+numbers up, and then times its products alone and the whole convolution, on the same batch.
 """
 
 # %%
@@ -13,8 +13,8 @@ numbers up, and then times its parts, to see what half the multiplications save.
 # -----------------------------------------------------
 # :doc:`The page before </tutorials/applications/convolutions>` wrote a convolution as a product of
 # *patches* and the kernel, which takes all multiplications of the definition. Here is the forward
-# pass of the network's second convolution, with patches and with half the multiplications. Will the
-# second be twice as fast?
+# pass of the network's second convolution, as a training runs it, with patches and with half the
+# multiplications. Will the second be twice as fast?
 from jaxcap.experiments.mnist_changes import PATCHES, WINOGRAD
 from jaxcap.experiments.mnist_layers import FORWARD, LAYERS
 from jaxcap.report import figures
@@ -39,14 +39,11 @@ winograd_pays = claim(
 winograd_pays
 
 # %%
-# The two ways differ in more than their multiplications, so this ratio doesn't show what those
-# contributed. To find out, we'll see what the algorithm does, and then time its parts.
-#
 # Six products instead of twelve
 # ------------------------------
-# Slide a kernel of three weights over six pixels, and you get four outputs. Each is a sum of three
-# products, which makes twelve multiplications. Winograd's algorithm needs only six, and three small,
-# constant matrices:
+# To see what else the algorithm changes, begin with one row of numbers. Slide a kernel of three weights
+# over six pixels, and you get four outputs. Each is a sum of three products, which makes twelve
+# multiplications. Winograd's algorithm needs only six, and three small, constant matrices:
 from jaxcap.kernels import convolution
 
 for name in ("OF_IMAGE", "OF_KERNEL", "OF_PRODUCT"):
@@ -65,129 +62,145 @@ print("from 12 products:", np.correlate(pixels, weights))
 print(f"from {len(products)} products: ", outputs.round(9))
 
 # %%
-# For four outputs that doesn't pay: applying the matrices takes dozens of additions, and
-# multiplications by their constants, too. In a layer it can, because pixels are transformed once
-# for all features of the output, weights once for all images, and products only after they have been
-# summed over the channels. `Lavin and Gray <https://arxiv.org/abs/1509.09308>`__ brought the
-# algorithm to neural networks, along rows and columns at once. That leaves a quarter of the
-# multiplications, but takes more additions. Our training uses it along one axis.
+# For four outputs that doesn't pay, because to apply the matrices takes more operations than the six
+# products save. In a layer it can, because pixels are transformed once for all features of the output,
+# weights once for all images, and products only after they have been summed over the channels.
 #
 # From numbers to a layer
 # -----------------------
 # Now replace each pixel by a row of an image, each weight by a row of the kernel, and each
 # multiplication by a product of matrices. Four rows of output then take six of these products
-# instead of twelve. In the code, ``tensordot`` applies a small matrix along the first axis,
-# ``shifted`` makes patches within each row, and the comments are shapes:
+# instead of twelve. In the code of the layer, ``_transform`` applies a small matrix, and ``_join`` makes
+# patches that are one pixel high:
+from jaxcap.report.source import Source
+
+Source(convolution._winograd)
+
+# %%
+# `Lavin and Gray <https://arxiv.org/abs/1509.09308>`__, who brought the algorithm to neural networks, use
+# it along rows and columns at once, which leaves a quarter of the multiplications.
+#
+# Half the numbers to multiply, half the numbers to write
+# -------------------------------------------------------
+# The algorithm saves more than multiplications. A matrix has to be written to memory before it can be
+# multiplied, and Winograd's six matrices hold half as many numbers as the matrix of all patches. We
+# count both for one batch of the training:
+import jax
 import jax.numpy as jnp
 
-
-def by_tiles(images, kernel):
-    n, height, width, _ = images.shape  # height: 4 * tiles + 2
-    tiles, columns, features = height // 4, width - 2, kernel.shape[-1]
-    rows = jnp.stack([images[:, i::4][:, :tiles] for i in range(6)])
-    rows = jnp.tensordot(convolution.OF_IMAGE, rows, 1)  # 6, n, tiles, ...
-    shifted = [rows[..., j : j + columns, :] for j in range(3)]
-    weights = jnp.tensordot(convolution.OF_KERNEL, kernel, 1)  # 6, 3, ...
-    weights = weights.reshape(6, 1, 1, -1, features)
-    products = jnp.concatenate(shifted, axis=-1) @ weights
-    output = jnp.tensordot(convolution.OF_PRODUCT, products, 1)  # 4, n, ...
-    return jnp.moveaxis(output, 0, 2).reshape(n, 4 * tiles, columns, features)
-
+batch = forward[0].parameters["batch"]
+shapes = {  # how many products, and the rows and terms of each
+    "patches": (1, batch * 24 * 24, 3 * 3 * 32),
+    "Winograd": (6, batch * 6 * 24, 3 * 32),
+}
+for name, (number, rows, terms) in shapes.items():
+    millions = number * rows * terms / 1e6
+    mb = 4 * millions
+    print(f"{name:8} {number} x ({rows}, {terms}) @ ({terms}, 64): ", end="")
+    print(f"{64 * millions:.0f} million multiplications, {mb:.1f} MB")
 
 # %%
-# The training uses ``convolution.by_winograd``, which does the same for images of any height, and
-# has a gradient of its own. Are both still as accurate? Their constants can magnify rounding errors,
-# so we compare with the result in 64-bit numbers:
-from numpy.lib.stride_tricks import sliding_window_view
-
+# We time the products alone, with matrices that are ready, and then the whole convolution, which has to
+# write them, and with Winograd's algorithm to transform rows and results as well. For a third
+# comparison, :func:`~jaxcap.kernels.convolution.in_parts` convolves eight images at a time, so that the
+# matrices may fit into a cache. All calls take turns, and we print their medians. In which of the three
+# comparisons do you expect Winograd's algorithm to take half the time?
 rng = np.random.default_rng(0)
-images = rng.standard_normal((8, 26, 26, 32), np.float32)
+images = rng.standard_normal((batch, 26, 26, 32), np.float32)
 kernel = rng.standard_normal((3, 3, 32, 64), np.float32)
-windows = sliding_window_view(images.astype(float), (3, 3), axis=(1, 2))
-exact = np.einsum("nijcab,abcf->nijf", windows, kernel, optimize=True)
+ways = {
+    "patches": convolution.by_patches,
+    "Winograd": convolution.by_winograd,
+}
+
+
+def by_eights(convolve):
+    return lambda images, kernel: convolution.in_parts(
+        lambda few: convolve(few, kernel), images
+    )
+
 
 # %%
-errors = {}
-for convolve in convolution.by_patches, by_tiles, convolution.by_winograd:
-    result = np.asarray(convolve(images, kernel), float)
-    errors[convolve.__name__] = abs(result - exact).max()
-    print(f"{convolve.__name__:<11} {errors[convolve.__name__]:.1e}")
-
-more_error = f"{errors['by_winograd'] / errors['by_patches']:.1f}"
-largest = f"{abs(exact).max():.0f}"
-
-# %%
-# In outputs of up to :measured:`largest`, the largest error of ``by_winograd`` was
-# :measured:`more_error` times that of patches. That is part of the price.
-#
-# What half the multiplications save
-# ----------------------------------
-# Now we can time the multiplications alone. For eight images, patches take one product of matrices,
-# ``(4608, 288) @ (288, 64)``. Winograd's algorithm takes six, ``(1152, 96) @ (96, 64)``, with half
-# as many multiplications in all. We'll time these products, and each convolution as a whole. Which
-# of the two times do you expect to be halved?
 import timeit
 
-import jax
+from jaxcap.measure.machine.allocator import use_allocator
+
+use_allocator("steady")  # keep freed memory, as in the figure
+layer = jax.device_put((images, kernel))
 
 
-def milliseconds(function, *args):
-    """Return the shortest of a thousand calls, the first of which compiles."""
+def ready(function, *args):
     compiled = jax.jit(function)
-    seconds = timeit.repeat(
-        lambda: compiled(*args).block_until_ready(), number=1, repeat=1000
-    )
-    return 1000 * min(seconds)
+    return lambda: jax.block_until_ready(compiled(*args))
 
 
 # %%
-shapes = {"by_patches": (1, 4608, 288), "by_winograd": (6, 1152, 96)}
-layer = jax.device_put((images, kernel))
-product_ms, whole_ms = {}, {}
+calls = {}
 for name, (number, rows, terms) in shapes.items():
     left = jnp.ones((number, rows, terms))
     right = jnp.ones((number, terms, 64))
-    product_ms[name] = milliseconds(jnp.matmul, left, right)
-    whole_ms[name] = milliseconds(getattr(convolution, name), *layer)
-    print(f"{name:11} products: {product_ms[name]:.2f} ms, ", end="")
-    print(f"convolution: {whole_ms[name]:.2f} ms")
+    calls["products", name] = ready(jnp.matmul, left, right)
+    calls["at once", name] = ready(ways[name], *layer)
+    calls["by eights", name] = ready(by_eights(ways[name]), *layer)
 
 # %%
-batch = forward[0].parameters["batch"]
-of_products, of_whole = (
-    f"{ms['by_winograd'] / ms['by_patches']:.0%}"
-    for ms in (product_ms, whole_ms)
-)
+seconds = {key: [] for key in calls}
+for _ in range(100):
+    for key, call in calls.items():
+        seconds[key] += timeit.repeat(call, number=1, repeat=1)
 
 # %%
-# With Winograd's algorithm, the products took :measured:`of_products` of their time with patches.
-# Halving the multiplications halves this time only if they run at the same rate, and a processor's
-# rate can depend on the shapes of the matrices. Here, the matrices are smaller, and each sum has a
-# third as many terms.
+ms = {key: 1000 * np.median(taken) for key, taken in seconds.items()}
+shares = {}
+for part in ("products", "at once", "by eights"):
+    of_patches, of_winograd = ms[part, "patches"], ms[part, "Winograd"]
+    shares[part] = f"{of_winograd / of_patches:.0%}"
+    print(f"{part:9} patches {of_patches:.2f} ms, ", end="")
+    print(f"Winograd {of_winograd:.2f} ms: {shares[part]}")
+
+# %%
+of_products, of_whole, of_eights = shares.values()
+as_trained = f"{ms['by eights', 'Winograd'] / ms['at once', 'patches']:.0%}"
+forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
+in_figure = f"{1 / forward_to_patches.value:.0%}"
+
+# %%
+# Alone, the products took :measured:`of_products` of their time with patches. Halving the multiplications
+# halves this time only if they run at the same rate, which can depend on the shapes of the matrices. The
+# whole convolution took :measured:`of_whole` at once, and :measured:`of_eights` by eights. The
+# multiplications are the same in both, so the difference comes from the work around them.
 #
-# The whole convolution took :measured:`of_whole` of its time with patches. That includes the work around
-# the products, which has changed, too. Winograd's six matrices hold half as many numbers as the matrix
-# of patches, so there is less to fill. But the rows have to be transformed before the products, and the
-# results after them.
+# The figure compares in yet another way. There, patches convolve the batch at once, and Winograd's
+# algorithm works by eights, so that the pool that follows :doc:`may find its input in the cache
+# </tutorials/applications/training_speed>`. Compared like that, it takes :measured:`as_trained` of the time
+# of patches by our medians, and :measured:`in_figure` in the figure, whose layer also adds a bias, applies
+# an activation and keeps what its backward pass will need.
 #
-# The plot above timed the layer as a training runs it, with :measured:`batch` images, an activation, and
-# what the backward pass will need. There, patches keep their whole matrix for the backward pass, where
-# Winograd's algorithm keeps the images. It also gets eight images at a time, which
-# :doc:`the page about training </tutorials/applications/training_speed>` measures as a change by itself.
-#
+# The price is accuracy
+# ---------------------
+# The constants in the small matrices can magnify rounding errors. How large do they become? We compare
+# both results with that of patches in 64-bit numbers:
+with jax.enable_x64(True):
+    exact = np.asarray(
+        convolution.by_patches(images.astype(float), kernel.astype(float))
+    )
+
+errors = {}
+for name, convolve in ways.items():
+    errors[name] = abs(np.asarray(convolve(images, kernel)) - exact).max()
+    print(f"{name:8} largest error {errors[name]:.1e}")
+
+print(f"largest output: {abs(exact).max():.0f}")
+more_error = f"{errors['Winograd'] / errors['patches']:.1f}"
+
+# %%
 # Takeaway
 # --------
-forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
-
-# %%
 # Half the multiplications take half the time only if they run at the same rate, and a convolution does
-# more than multiply. For eight images, in one process, the products of Winograd's algorithm took
-# :measured:`of_products` of the time of those with patches, and the whole convolution
-# :measured:`of_whole`. The layer's forward pass, as a training runs it on :measured:`batch` images, was
-# :measured:`forward_to_patches than with patches`.
-#
-# The largest error of Winograd's algorithm was :measured:`more_error` times that of patches. When an
-# algorithm promises fewer operations, measure how fast the remaining ones run, how long the work
-# around them takes, and how accurate the result is.
+# more than multiply. On one batch, in one process, the products of Winograd's algorithm took
+# :measured:`of_products` of the time of those with patches, the whole convolution :measured:`of_whole`,
+# and eight images at a time :measured:`of_eights`. As a training runs it, the layer's forward pass was
+# :measured:`forward_to_patches than with patches`. The largest error was :measured:`more_error` times that
+# of patches.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.
