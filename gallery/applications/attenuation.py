@@ -31,23 +31,29 @@ for label, parameters in ("optimum", best), ("truth", TRUE):
 # %%
 # The truth has the larger error, as it must, because no slope and offset have a smaller one than
 # the optimum. So the optimiser did its job, and a better one wouldn't find the truth either. To see
-# how the two differ, subtract the true law from the readings and from the fit:
+# how the two differ, subtract the true law from the fit, and from the means of neighbouring readings:
 line = np.array([calibration.LOWEST, calibration.HIGHEST])
+order = np.argsort(reference)
 above_law = reading - TRUE[0] * reference - TRUE[1]
+means = [
+    values[order].reshape(20, -1).mean(axis=1)
+    for values in (reference, above_law)
+]
 fitted = (best[0] - TRUE[0]) * line + best[1] - TRUE[1]
 tilt = f"The fitted slope is off by {best[0] / TRUE[0] - 1:+.1%}"
 
 # %%
-plt.plot(reference[::5], above_law[::5], ".", ms=2, label="readings")
+plt.axhline(0, color=figures.INK, lw=1, ls=":", label="true law")
+plt.plot(*means, "o", ms=4, label=f"means of {len(order) // 20} readings")
 plt.plot(line, fitted, label="fit")
 plt.xlabel("reference")
-plt.ylabel("reading minus the true law")
+plt.ylabel("difference from the true law")
 figures.headline(plt.gcf(), tilt, "The fit beside the true law")
-_ = plt.legend(markerscale=5)
+_ = plt.legend()
 
 # %%
-# A fit that recovered the law would lie along zero, and this one is tilted. Is that bad luck? Then
-# more readings would help:
+# A fit that recovered the law would lie along zero, as the means do, but this one is tilted. Is that bad
+# luck? Then more readings would help:
 for size in (100, 10_000, 1_000_000):
     print(
         f"{size:9,}", calibration.least_squares(*calibration.sensors(0, size))
@@ -60,20 +66,21 @@ print(" infinite", calibration.least_squares_limit())
 #
 # Noise makes the fit too steep
 # -----------------------------
-# The reason is in the question. We asked which slope and offset best predict the reference from the
-# noisy readings. Think of the largest reading. It is the largest partly because its noise happened
-# to be positive, so the best guess of the truth behind it is lower than the reading says. Likewise,
-# the truth behind the smallest reading is probably higher. Good guesses lie closer to the middle, so
-# the fit learns to multiply readings by a smaller factor than the law would. Our correction divides
-# by the slope, and a smaller factor means a steeper slope. Statisticians say that noise *attenuates*
-# the factor.
+# The reason is in the question. We asked for the line that best predicts the reference from the noisy
+# readings, and it multiplies each reading by one over the slope. Think of the largest reading. Its noise
+# probably happened to be positive, so the best guess of the truth behind it is lower than the law says.
+# Likewise, the truth behind the smallest reading is probably higher. Guesses that lie closer to the middle
+# need a smaller factor, and one over a smaller factor is a steeper slope. Statisticians say that noise
+# *attenuates* the factor.
 #
-# An estimator that knows about the noise
+# Estimators that know where the noise is
 # ---------------------------------------
-# Deming's estimator doesn't predict one sensor from the other. It looks for the line that is nearest
-# to the points, with distances measured in units of each sensor's noise. For this, you have to tell
-# it how the noise is divided: the variance of the readings' noise, over that of the reference's. The
-# rest is a formula:
+# If you know that the reference is the good sensor, turn the question round: a line that predicts the
+# reading from the reference is the law, as far as the reference is exact. NumPy fits it with ``polyfit``.
+#
+# If both sensors are noisy, Deming's estimator looks for the line that is nearest to the points, with
+# distances measured in units of each sensor's noise. For this, you have to tell it how the noise is
+# divided: the variance of the readings' noise, over that of the reference's. The rest is a formula:
 
 
 def deming(reference, reading, ratio):
@@ -84,29 +91,28 @@ def deming(reference, reading, ratio):
 
 
 # %%
-# In a laboratory, you would measure this ratio by exposing both sensors many times to the same
-# quantities. Here, the simulation knows it. What if you are wrong about it, by a factor of ten, or
-# because you assume that both sensors are equally noisy?
+# In a laboratory, you would expose both sensors many times to the same quantities to measure this ratio.
+# Here, the simulation knows it. What if you are wrong by a factor of ten, or assume equal noise?
 ratio = calibration.noise_ratio(reference)
 for assumed in (10 * ratio, ratio, ratio / 10, 1):
     print(f"ratio {assumed:4.0f}:", deming(reference, reading, assumed))
 
-print("all in reading:", np.polyfit(reference, reading, 1))
+print("turned round:", np.polyfit(reference, reading, 1))
 
 # %%
-# With the right ratio, the estimate is close to the law, and a rough guess of the ratio is still
-# good enough. But to assume equal noise, for sensors as different as these, leaves much of the bias.
-# The last line assumes that only the readings are noisy. Then the question can be turned round, and a
-# line that predicts the reading from the reference is the law, as far as the reference is exact.
+# A rough guess of the ratio is good enough. But to assume equal noise, for sensors as different as these,
+# leaves much of the bias. The question turned round needs no ratio, and comes close as well, because
+# nearly all noise is in the readings.
 #
-# For a single sensor, a good result may be luck, so try both estimators on a hundred sensors that
-# follow the same law:
+# For a single sensor, a good result may be luck, so try all three on a hundred sensors that follow the
+# same law:
 SENSORS = 100
 pairs = [calibration.sensors(seed) for seed in range(SENSORS)]
 by_squares = np.array([calibration.least_squares(*pair) for pair in pairs])
 by_deming = np.array(
     [deming(*pair, calibration.noise_ratio(pair[0])) for pair in pairs]
 )
+turned_round = np.array([np.polyfit(*pair, 1) for pair in pairs])
 
 # %%
 of_squares, of_deming = (
@@ -118,6 +124,7 @@ finding = f"Slopes, on average: {of_squares} by least squares, {of_deming} by De
 # %%
 plt.plot(*by_squares.T, "o", label="least squares", ms=4)
 plt.plot(*by_deming.T, "s", label="Deming", ms=4)
+plt.plot(*turned_round.T, "x", label="turned round", ms=5)
 plt.plot(*TRUE, "X", color=figures.INK, markersize=12, label="truth")
 plt.xlabel("slope")
 plt.ylabel("offset")
@@ -127,9 +134,8 @@ _ = plt.legend()
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# The width of a cloud is chance, and more readings would narrow it. Where a cloud lies isn't. By
-# least squares, the slopes miss the truth by :measured:`bias` on average, and scatter by only
-# :measured:`deviation`. Deming's slope is nearer to the truth for :measured:`nearer_of` sensors.
+# More readings would make each cloud smaller, but not move it. By least squares, the slopes miss the
+# truth by :measured:`bias` on average, and scatter by only :measured:`deviation`.
 #
 # The right estimator depends on the question
 # -------------------------------------------
@@ -156,27 +162,31 @@ for place, ends in {"inside": (low, high), "above": (high, 2 * high)}.items():
 # %%
 # Of quantities that are spread as in the calibration, least squares has the smaller error, because
 # that is what it minimises. But it pulls every reading towards the middle of the range, so larger
-# quantities come out too low, as their mean error shows. Deming's fit corrects these without such a
-# bias.
+# quantities come out too low, as their mean error shows.
 #
 # Takeaway
 # --------
-off_by_squares = abs(by_squares - TRUE)[:, 0]
-off_by_deming = abs(by_deming - TRUE)[:, 0]
-nearer = int((off_by_deming < off_by_squares).sum())
+off_by_squares, off_by_deming, off_turned_round = (
+    abs(clouds - TRUE)[:, 0]
+    for clouds in (by_squares, by_deming, turned_round)
+)
+nearer_of, turned_nearer_of = (
+    f"{(off < off_by_squares).sum()} of {SENSORS}"
+    for off in (off_by_deming, off_turned_round)
+)
 slopes = by_squares[:, 0]
 bias = f"{abs(slopes.mean() - TRUE[0]):.2g}"
 deviation = f"{slopes.std():.2g}"
-nearer_of = f"{nearer} of {SENSORS}"
 
 # %%
-# An optimiser minimises what you wrote down, and won't ask whether that is what you wanted to know.
-# If you predict from noisy numbers, the line that predicts best isn't the law behind them. Here, its
-# slope was off by :measured:`bias` on average, and scattered by :measured:`deviation` from sensor to
-# sensor. More readings reduce the scatter, and leave the bias as it is. What helps is knowledge:
-# told how the noise is divided between the two sensors, Deming's estimator came nearer to the true
-# slope for :measured:`nearer_of` sensors. If you only want to correct readings of quantities that are
-# spread as they were in the calibration, stay with least squares.
+# An optimiser minimises what you wrote down. If you predict from noisy numbers, the line that predicts
+# best isn't the law behind them: here, its slope was off by :measured:`bias` on average, and more readings
+# don't reduce this bias. To find the law, use what you know about the noise. Least squares turned round,
+# which takes the reference for exact, came nearer to the true slope for :measured:`turned_nearer_of`
+# sensors, and Deming's estimator, told how the noise is divided, for :measured:`nearer_of`.
+#
+# If you only want to correct readings of quantities that are spread as they were in the calibration, stay
+# with least squares.
 #
 # Next: a model with millions of parameters instead of two, :doc:`trained in JAX and in PyTorch
 # </tutorials/applications/mnist>`.
