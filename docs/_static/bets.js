@@ -133,9 +133,9 @@
   // Return a function that folds an answer away, or unfolds it: the takeaway, or what stands in the section
   // of the claim. The page stays as it is until one is folded for the first time.
   function answersOf(box, anchor) {
-    const takeaway = document.querySelector(".jaxcap-takeaway");
+    const takeaway = document.querySelectorAll(".jaxcap-takeaway > :not(.admonition-title, .jaxcap-bet)");
     const section = document.getElementById(anchor)?.closest("section");
-    const parts = { takeaway: [takeaway && [takeaway], "Takeaway"] };
+    const parts = { takeaway: [[...takeaway], "Takeaway"] };
     if (section && !section.contains(box)) {
       const [heading, ...rest] = section.children;
       parts.section = [rest, heading.firstChild.textContent];
@@ -143,7 +143,7 @@
     const details = {};
     return (name, isFolded) => {
       const [part, what] = parts[name] ?? [];
-      if (part && isFolded) details[name] ??= folded(part, what);
+      if (part?.length && isFolded) details[name] ??= folded(part, what);
       if (details[name]) details[name].open = !isFolded;
     };
   }

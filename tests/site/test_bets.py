@@ -25,7 +25,8 @@ from jaxcap.results.statistics import Speedup
 PAGE = """<!doctype html>
 <html lang="en"><head><title>Bets</title><meta name="viewport" content="width=device-width">
 <link rel="stylesheet" href="_static/jaxcap.css"><script src="_static/bets.js" defer></script></head>
-<body><main><h1>A tutorial</h1>{bet}<div class="jaxcap-takeaway">In short: jit wins.</div>
+<body><main><h1>A tutorial</h1>
+<div class="jaxcap-takeaway"><p class="admonition-title">Takeaway</p>{bet}<p>In short: jit wins.</p></div>
 <section><h2>The measurement</h2><p>Behold.</p><span id="the-claim"></span></section></main></body></html>
 """
 
@@ -291,10 +292,10 @@ def test_page_without_a_claim_has_no_bet() -> None:
     assert main_claim(record, []) is None
 
 
-def test_bet_stands_above_the_takeaway(read: Read) -> None:
+def test_bet_heads_the_takeaway(read: Read) -> None:
     page = read("tutorials/basics/introduction")
-    box, takeaway = page.select(".jaxcap-bet, .jaxcap-takeaway")
-    assert "jaxcap-takeaway" in takeaway["class"]
+    (box,) = page.select(".jaxcap-bet")
+    assert page.select(".jaxcap-takeaway > .admonition-title + .jaxcap-bet") == [box]
     data = json.loads(box.script.string)
     assert page.find(id=data["anchor"])
     settings, _, anchor = data["settings"].partition("#")

@@ -168,7 +168,7 @@ def test_two_pages_with_one_experiment_are_named() -> None:
 def test_recording_may_lack_the_version_of_jax_and_the_commit() -> None:
     environment = ENVIRONMENT.model_copy(update={"versions": {}, "commit": None})
     stamp = elements.stamp("Recorded on", environment, {})
-    assert "Test CPU (CPU) · JAX of unknown version · 21 November 2026" in stamp.astext()
+    assert "Test CPU (CPU) · JAX of unknown version · 21 November 2026" in stamp["summary"]
     results = PAIR.model_copy(update={"environment": environment})
     text = page_records.differences_from_build(results)
     assert text.startswith("measured with JAX of unknown version, commit unknown; it differs")

@@ -80,8 +80,8 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _open_details(translator: HTML5Translator, node: Folded) -> None:
-    summary = translator.encode(node["summary"])
-    translator.body.append(f'<details class="jaxcap-code"><summary>{summary}</summary>\n')
+    summary, kind = translator.encode(node["summary"]), " ".join(node["classes"]) or "jaxcap-code"
+    translator.body.append(f'<details class="{kind}"><summary>{summary}</summary>\n')
 
 
 def _close_details(translator: HTML5Translator, _: Folded) -> None:
@@ -166,7 +166,7 @@ def link_list(pages: Iterable[str], env: BuildEnvironment) -> nodes.bullet_list:
     return nodes.bullet_list("", *(nodes.list_item("", link_to(page, env)) for page in pages))
 
 
-def stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.raw:
+def stamp(verb: str, environment: Environment, more: dict[str, str], *about: nodes.Node) -> Folded:
     """Say on which machine, when and with what something was measured, with details to unfold."""
     facts = {**provenance(environment), **more}
     rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
@@ -175,10 +175,8 @@ def stamp(verb: str, environment: Environment, more: dict[str, str]) -> nodes.ra
         f"{verb} {environment.device} · JAX {jax} · "
         f"{environment.measured_at.day} {environment.measured_at:%B %Y}"
     )
-    return raw_html(
-        f'<details class="jaxcap-provenance"><summary>{escape(summary)}</summary>'
-        f"<dl>{rows}</dl></details>"
-    )
+    details = (*about, raw_html(f"<dl>{rows}</dl>"))
+    return Folded("", *details, summary=summary, classes=["jaxcap-provenance"])
 
 
 def pick(label: str, column: str, series: Mapping[str, str]) -> str:

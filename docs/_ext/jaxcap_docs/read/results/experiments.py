@@ -41,6 +41,7 @@ from jaxcap_docs.read.dependencies import (
 from jaxcap_docs.read.elements import (
     SECTION,
     FactLines,
+    Folded,
     joined,
     json_script,
     listed,
@@ -215,7 +216,7 @@ class ExperimentDirective(SphinxDirective):
             plots += plot(self, f"{slug(name)}-{number}", draw, sources)
         pictures = explorer(sets, plots, similar)
         facts = _facts(name, self.env, similar if pictures is plots else [])
-        content = [facts, readers_own(), *pictures, *_claims(name, self.env)]
+        content = [facts, *pictures, *_claims(name, self.env)]
         notes = [
             f"{part.label}: {page_records.differences_from_build(part.results)}"
             for part in parts
@@ -264,7 +265,8 @@ def _facts(experiment: str, env: BuildEnvironment, further: Sequence[nodes.inlin
     if tutorials:
         line.insert(0, nodes.inline("", "", nodes.Text("Used in "), *joined(tutorials, " and ")))
     line += further
-    return FactLines("", nodes.paragraph("", "", *joined(line, " · ")), classes=["jaxcap-facts"])
+    sentence = nodes.paragraph("", "", *joined(line, " · "))
+    return FactLines("", sentence, readers_own(), classes=["jaxcap-facts"])
 
 
 def _similar_by_release(experiment: str, env: BuildEnvironment) -> list[nodes.inline]:
@@ -301,7 +303,7 @@ def _row(machine: Recording) -> tuple[str, ...]:
     )
 
 
-def _stamp(machine: Recording) -> nodes.raw:
+def _stamp(machine: Recording) -> Folded:
     if machine.live:
         return stamp("Shown on all pages, measured on", machine.environment, {})
     newest = max(machine.sets.values(), key=lambda results: results.environment.measured_at)

@@ -20,7 +20,7 @@ SETTINGS_PAGE = "measuring"  # where readers switch bets on again
 
 
 def offer_bet(app: Sphinx, doctree: nodes.document, record: PageRecord) -> None:
-    """Put a bet above the takeaway, or above the first section of a page that has none."""
+    """Put a bet at the head of the takeaway, or above the first section of a page that has none."""
     page = next(doctree.findall(nodes.section))
     boxes = [
         node for node in page.findall(nodes.admonition) if "jaxcap-takeaway" in node["classes"]
@@ -35,8 +35,12 @@ def offer_bet(app: Sphinx, doctree: nodes.document, record: PageRecord) -> None:
         "anchor": claim_id(name, claim.statement),
         "settings": f"{settings}#predict-then-measure",
     }
-    first = next(node for node in page.children if isinstance(node, nodes.section) or node in boxes)
-    page.insert(page.index(first), raw_html(f'<div class="jaxcap-bet">{json_script(data)}</div>'))
+    bet = raw_html(f'<div class="jaxcap-bet">{json_script(data)}</div>')
+    if boxes:
+        boxes[0].insert(1, bet)  # after its title
+    else:
+        first = next(node for node in page.children if isinstance(node, nodes.section))
+        page.insert(page.index(first), bet)
 
 
 def main_claim(record: PageRecord, takeaway: list[nodes.admonition]) -> Claim | None:

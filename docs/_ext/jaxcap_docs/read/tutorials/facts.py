@@ -1,4 +1,4 @@
-"""What stands under the title of a tutorial: what it takes, how to run it, and what it measures."""
+"""Facts under the title of a tutorial: what it takes, how to run it, and what it measures."""
 
 from __future__ import annotations
 
@@ -15,24 +15,18 @@ from jaxcap_docs.downloads import colab_address
 from jaxcap_docs.lessons import PREREQUISITES, reading_minutes
 from jaxcap_docs.page_records import PageRecord
 from jaxcap_docs.read import links
-from jaxcap_docs.read.elements import FactLines, joined
+from jaxcap_docs.read.elements import joined
 
 FILES = {".ipynb": "notebook", ".py": "script"}  # by suffix, in this order
 
 
-def facts_of(
-    app: Sphinx, doctree: nodes.document, page: str, record: PageRecord | None
-) -> FactLines:
-    """Return a line on the reading and the files, and one on what was measured."""
+def reading_and_files(app: Sphinx, doctree: nodes.document, page: str) -> nodes.paragraph:
+    """Say how long a tutorial takes and what it builds on, and offer its files."""
     script = Path(app.srcdir, f"{app.env.docname}.py")
     first: list[nodes.Node] = [nodes.Text(f"{reading_minutes(script)}\N{NO-BREAK SPACE}minutes")]
     if needed := [links.link_to_tutorial(name, app.env) for name in PREREQUISITES.get(page, ())]:
         first.append(nodes.inline("", "builds on ", *joined(needed, " and ")))
-    lines = [joined([*first, *_files(app, doctree)], " · ")]
-    if record and (measured := _measured(page, record, app.env)):
-        lines.append(measured)
-    content = [nodes.paragraph("", "", *line) for line in lines]
-    return FactLines("", *content, classes=["jaxcap-facts"])
+    return nodes.paragraph("", "", *joined([*first, *_files(app, doctree)], " · "))
 
 
 def _files(app: Sphinx, doctree: nodes.document) -> Iterator[nodes.Node]:
@@ -53,7 +47,7 @@ def _files(app: Sphinx, doctree: nodes.document) -> Iterator[nodes.Node]:
             yield link
 
 
-def _measured(page: str, record: PageRecord, env: BuildEnvironment) -> list[nodes.Node]:
+def measured_and_claimed(page: str, record: PageRecord, env: BuildEnvironment) -> nodes.paragraph:
     """Link to the experiments of a tutorial and to the list of its claims, and say if no GPU ran it."""
     tried = (links.link_to_experiment(name, env) for name in record.measured)
     experiments = list(filter(None, tried))
@@ -68,7 +62,7 @@ def _measured(page: str, record: PageRecord, env: BuildEnvironment) -> list[node
         measured.append(links.link_to_row(page, first, env, text))
     if experiments and not any(map(_has_run_on_a_gpu, record.measured)):
         measured.append(nodes.Text(", so far on CPUs only"))
-    return measured
+    return nodes.paragraph("", "", *measured)
 
 
 def _has_run_on_a_gpu(experiment: str) -> bool:

@@ -25,6 +25,7 @@ from jaxcap_docs.page_records import BUILD_START, PageRecord, TableRecord, diffe
 from jaxcap_docs.read import links
 from jaxcap_docs.read.dependencies import note_drawing, note_record, note_recordings
 from jaxcap_docs.read.elements import (
+    FactLines,
     dropdown,
     note,
     plot_path,
@@ -36,7 +37,7 @@ from jaxcap_docs.read.elements import (
 )
 from jaxcap_docs.read.rows import rows_of, with_rows
 from jaxcap_docs.read.tutorials.bets import offer_bet
-from jaxcap_docs.read.tutorials.facts import facts_of
+from jaxcap_docs.read.tutorials.facts import measured_and_claimed, reading_and_files
 
 logger = logging.getLogger(__name__)
 
@@ -123,22 +124,22 @@ def on_doctree_read(app: Sphinx, doctree: nodes.document) -> None:
     if page not in TUTORIALS:
         return
     note_record(app.env, page)
-    how: nodes.Node
-    own: list[nodes.Node] = []  # where readers put their own results
+    head: list[nodes.Node] = [reading_and_files(app, doctree, page)]
     if record := page_records.load(page):
         note_recordings(app.env, record.measured)
         facts = {"Measured": _moments(record), "Took": f"{record.duration_s:.0f} s"}
         if shown_machine() and (outdated := _outdated(record)):
             facts["State"] = f"recorded by other code than today's: {', '.join(outdated)}"
-        how = stamp("Measured on", record.newest, facts)
         _widen_tables(doctree, record)
         links.connect_claims(doctree, record, app.env)
         offer_bet(app, doctree, record)
-        own.append(readers_own())
+        measured = measured_and_claimed(page, record, app.env)
+        head += [stamp("Measured on", record.newest, facts, measured), readers_own()]
+        not_run = []
     else:
         why = ", because PyTorch is not installed" if lacks_torch(page) else ""
-        how = note(f"This page was not run in this build{why}: it shows no results.")
-    put_under_title(doctree, facts_of(app, doctree, page, record), how, *own)
+        not_run = [note(f"This page was not run in this build{why}: it shows no results.")]
+    put_under_title(doctree, FactLines("", *head, classes=["jaxcap-facts"]), *not_run)
     _tidy_downloads(doctree, app.env)
 
 
