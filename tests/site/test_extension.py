@@ -21,6 +21,7 @@ from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
 from jaxcap_docs.read import commands
 from jaxcap_docs.read.quotes import comparative
 from jaxcap_docs.read.releases import replays
+from jaxcap_docs.read.elements import Folded
 from jaxcap_docs.read.results import experiments, rooflines
 from jaxcap_docs.read.results.trust import published_values
 from jaxcap_docs.read.tutorials import pages
@@ -39,6 +40,7 @@ from jaxcap.results.ceilings import Ceilings
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import DeviceResults, Recording
 from jaxcap.results.statistics import Estimate
+from jaxcap.results.tables import Table
 
 SCRIPTS = [f"/home/me/gallery/performance/jaxcap/docs/../gallery/{name}.py" for name in TUTORIALS]
 EQUATIONS = r"""
@@ -313,6 +315,14 @@ def test_variants_are_compared_with_one_that_was_measured_as_they_were() -> None
     assert len(table.rows) == 2
     apart = make_set(*(measured(v, "x", alone=True) for v in "ab"))
     assert not list(experiments._comparisons(DeviceResults(CPU, "CPU", "today", apart)))
+
+
+def test_long_tables_are_folded() -> None:
+    for rows, is_folded in ((15, False), (16, True)):
+        table = Table("Times", ("size",), [(str(size),) for size in range(rows)])
+        shown = experiments._table(table, {})
+        assert isinstance(shown, Folded) is is_folded
+        assert "<caption>Times</caption>" in shown.astext()
 
 
 def test_a_roofline_says_how_many_calls_come_near_their_limit() -> None:

@@ -136,6 +136,8 @@ const readerTables = (() => {
       insert(table.tHead.rows[0], element("th", label, { scope: "col" }));
       for (const [key, row] of rows) insert(row, element("td", texts.get(key) ?? ""));
     });
+    const folded = box.closest("details");
+    if (folded && columns.length) folded.open = true; // so that readers see their numbers
     box.after(...columns.map(({ note }) => element("p", note, { className: "jaxcap-note" })));
     return columns.length > 0;
   }

@@ -22,7 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap.experiments import catalogue
 from jaxcap.measure.experiment import Experiment, Points
 from jaxcap.report import figures, findings
-from jaxcap.report.exports import side_by_side
+from jaxcap.report.exports import shared_parameters, side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet, ResultTable
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import THIS_SITE, DeviceResults, Recording
@@ -61,6 +61,7 @@ from jaxcap_docs.sources import make_if_changed, package_files, write_pages
 MACHINES = "jaxcap_machines"
 THUMBNAIL_WIDTH = 240  # in pixels
 MOST_VALUES = 4  # that a sentence lists
+LONGEST_TABLE = 15  # rows that are shown without being asked for
 # Experiments in which some variants do other work than others, so that no headline may compare them.
 DIFFERENT_WORK = {"asynchronous dispatch", "loops"}
 _PARAMETER = re.compile(r"``(\w+)``")
@@ -222,19 +223,25 @@ class ExperimentDirective(SphinxDirective):
             for part in parts
             if part.when != THIS_SITE
         ]
-        content.append(nodes.rubric("", "Times of a call"))
-        times = side_by_side(sets, ratios=False)
+        caption = ": ".join(filter(None, (catalogue()[name].title, shared_parameters(everywhere.results))))
         rows = of_side_by_side(sets)
-        content += [raw_html(with_rows(replace(t, notes=notes)._repr_html_(), rows)) for t in times]
+        content.append(nodes.rubric("", "Times of a call"))
+        content += [
+            _table(replace(times, caption=caption, notes=notes), rows)
+            for times in side_by_side(sets, ratios=False)
+        ]
         if comparisons := [table for part in parts for table in _comparisons(part)]:
-            content += [
-                nodes.rubric("", "Compared with one variant"),
-                *(
-                    raw_html(with_rows(t._repr_html_(), rows_of(t.results, t.over, {})))
-                    for t in comparisons
-                ),
-            ]
+            content.append(nodes.rubric("", "Compared with one variant"))
+            content += [_table(t, rows_of(t.results, t.over, {})) for t in comparisons]
         return [*content, nodes.rubric("", "Files"), _downloads(name)]
+
+
+def _table(table: Table | ResultTable, rows: Mapping[str, Any]) -> nodes.Node:
+    """Return a table with the data of its rows, folded if it is long."""
+    html = raw_html(with_rows(table._repr_html_(), rows))
+    if len(table.rows) <= LONGEST_TABLE:
+        return html
+    return Folded("", html, summary=f"{table.caption}: {len(table.rows)} rows")
 
 
 def _comparisons(part: DeviceResults) -> Iterator[ResultTable]:
