@@ -19,9 +19,9 @@ from fakes import CPU, GPU, make_result, make_run, make_set
 from jaxcap_docs import finish, page_records
 from jaxcap_docs.lessons import is_chosen, lacks_torch, runnable
 from jaxcap_docs.read import commands
+from jaxcap_docs.read.elements import Folded
 from jaxcap_docs.read.quotes import comparative
 from jaxcap_docs.read.releases import replays
-from jaxcap_docs.read.elements import Folded
 from jaxcap_docs.read.results import experiments, rooflines
 from jaxcap_docs.read.results.trust import published_values
 from jaxcap_docs.read.tutorials import pages
@@ -34,6 +34,7 @@ from jaxcap import published
 from jaxcap.experiments import catalogue
 from jaxcap.measure import digest
 from jaxcap.report import figures
+from jaxcap.report.claims import BEST, LARGEST, Statement, speedup_of
 from jaxcap.report.findings import in_powers
 from jaxcap.results import Result, ResultsError
 from jaxcap.results.ceilings import Ceilings
@@ -315,6 +316,29 @@ def test_variants_are_compared_with_one_that_was_measured_as_they_were() -> None
     assert len(table.rows) == 2
     apart = make_set(*(measured(v, "x", alone=True) for v in "ab"))
     assert not list(experiments._comparisons(DeviceResults(CPU, "CPU", "today", apart)))
+
+
+def test_a_figure_is_named_after_the_first_comparison_that_is_claimed() -> None:
+    sizes = {10: 3.0, 20: 4.0}
+    results = make_set(
+        *(
+            make_result(variant, make_run([seconds] * 6), parameters={"size": size, "work": "dot"})
+            for size, factor in sizes.items()
+            for variant, seconds in (("jit", 1e-3), ("NumPy", 1e-3 * factor))
+        )
+    )
+    asked = speedup_of("jit", over="NumPy", work="dot", size=10, device=BEST)
+    largest = speedup_of("jit", over="NumPy", size=LARGEST)
+    elsewhere = speedup_of("jit", over="autograd")
+    statements = [
+        Statement(text="it is so", experiment="test", evidence=evidence, above=1, below=None)
+        for evidence in (elsewhere, asked, largest)
+    ]
+    named = experiments._claimed(statements, results)
+    assert named == "jit (dot, size 10) is 3.000 times faster than NumPy (one process)"
+    named = experiments._claimed(statements[2:], results)
+    assert named == "jit (largest size) is 4.000 times faster than NumPy (one process)"
+    assert experiments._claimed(statements[:1], results) is None
 
 
 def test_long_tables_are_folded() -> None:

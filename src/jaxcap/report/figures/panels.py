@@ -37,6 +37,7 @@ def panels(
     xlabel: str | None = None,
     among: ResultSet | None = None,
     compare: bool = True,
+    finding: str | None = None,
 ) -> Figure:
     """Draw the times of a whole experiment, whatever its parameters.
 
@@ -55,6 +56,8 @@ def panels(
         Choose the axis of time so that these have a place on it, for figures to be compared.
     compare
         Whether all variants do the same work, so that the headline may compare them.
+    finding
+        The headline; by default, what `jaxcap.report.findings.of_times` says.
     """
     x, parts = facets(results)
     limits = limits_of(result.time for result in (*results, *(among or ())))
@@ -92,7 +95,8 @@ def panels(
         )
     pairs = zip(named, descriptions, strict=True)
     words = ". ".join(f"{name}, {text}" if name else text for name, text in pairs)
-    headline(figure, findings.of_times(results, x=x, compare=compare), subject, words)
+    finding = finding or findings.of_times(results, x=x, compare=compare)
+    headline(figure, finding, subject, words)
     if len(parts) == 1 and rows:  # whose names take the left part of the figure
         figure.axes[0].set_title(wrap(subject, 3.0))
     if x and len(lines) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -22,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 from jaxcap.experiments import catalogue
 from jaxcap.measure.experiment import Experiment, Points
 from jaxcap.report import figures, findings
+from jaxcap.report.claims import LARGEST, Statement
 from jaxcap.report.exports import shared_parameters, side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet, ResultTable
 from jaxcap.results.files import slug
@@ -201,6 +202,7 @@ class ExperimentDirective(SphinxDirective):
         sets = {part.label: part.results for part in parts}
         plots = []
         everywhere = parts[0].results.subset(result for p in parts for result in p.results)
+        statements = [claim.statement for _, claim in links.claims_about(name)]
         for number, part in enumerate(parts):
             draw = partial(
                 figures.panels,
@@ -208,9 +210,11 @@ class ExperimentDirective(SphinxDirective):
                 title=part.label,
                 among=everywhere,
                 compare=name not in DIFFERENT_WORK,
+                finding=(finding := _claimed(statements, part.results)),
             )
             sources = [
                 part.label,
+                str(finding),
                 *image_files.as_sources(part.results),
                 *image_files.as_sources(everywhere),
             ]
@@ -223,7 +227,9 @@ class ExperimentDirective(SphinxDirective):
             for part in parts
             if part.when != THIS_SITE
         ]
-        caption = ": ".join(filter(None, (catalogue()[name].title, shared_parameters(everywhere.results))))
+        caption = ": ".join(
+            filter(None, (catalogue()[name].title, shared_parameters(everywhere.results)))
+        )
         rows = of_side_by_side(sets)
         content.append(nodes.rubric("", "Times of a call"))
         content += [
@@ -253,6 +259,27 @@ def _comparisons(part: DeviceResults) -> Iterator[ResultTable]:
             table = results.speedups(over=findings.first_everywhere(results))
             caption = ", ".join(filter(None, (table.caption, name, part.when)))
             yield replace(table, caption=caption)
+
+
+def _claimed(statements: Iterable[Statement], results: ResultSet) -> str | None:
+    """Say how the first comparison that tutorials claim came out in results, if these have any."""
+    for evidence in (statement.evidence for statement in statements):
+        if evidence.variant is None:
+            continue
+        places = [
+            f"largest {name}" if value == LARGEST else _place(name, value)
+            for name, value in evidence.criteria.items()
+            if name != "device"
+        ]
+        variant = f"{evidence.variant} ({', '.join(places)})" if places else evidence.variant
+        with suppress(ResultsError):
+            return findings.comparison(variant, evidence.over, evidence.estimate(results))
+    return None
+
+
+def _place(name: str, value: object) -> str:
+    """Name the value of a parameter, by its own words if it has any."""
+    return findings.place(name, value) if isinstance(value, int | float) else str(value)
 
 
 def _note_results(env: BuildEnvironment, experiment: str) -> None:
