@@ -140,13 +140,5 @@ def test_ratios_can_be_left_out() -> None:
     sets = {"here": pair(10, 1.0), "there": pair(10, 0.25)}
     (with_ratios,) = side_by_side(sets)
     (without,) = side_by_side(sets, ratios=False)
-    assert without.headers == ("variant", "here", "there")
+    assert without.headers == ("size", "variant", "here", "there")
     assert with_ratios.headers == (*without.headers, "here / there")
-
-
-def test_what_all_results_share_stands_in_the_caption() -> None:
-    shared = {"batch": 1000, "task": "train", "compiled": False}
-    results = [make_result(parameters=shared | {"size": size}) for size in (10, 20)]
-    (table,) = side_by_side({"here": make_set(*results)})
-    assert table.caption == "test, batch 1,000, task train, compiled: no"
-    assert table.headers == ("size", "variant", "here")

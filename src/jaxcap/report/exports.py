@@ -23,7 +23,6 @@ from jaxcap.results.tabulation import (
     interval_column,
     pivot,
     spread_column,
-    varying,
 )
 
 _NONE = "none"
@@ -153,7 +152,8 @@ def with_other_machines(table: ResultTable, others: Mapping[str, ResultSet]) -> 
 
 def _side_by_side(experiment: str, sets: Mapping[str, Sequence[Result]], *, ratios: bool) -> Table:
     everything = [result for results in sets.values() for result in results]
-    key = RowKey.for_sets(sets.values(), varying(everything))
+    names = dict.fromkeys(name for result in everything for name in result.parameters)
+    key = RowKey.for_sets(sets.values(), tuple(names))
     columns: dict[str, Column] = {
         name: [(result, detail(result, name)) for result in everything]
         for name in key.details
@@ -171,22 +171,7 @@ def _side_by_side(experiment: str, sets: Mapping[str, Sequence[Result]], *, rati
         ]
     notes = [f"{name}: {devices_of(results) or 'nothing'}" for name, results in sets.items()]
     notes += _note_on_brackets(times.values())
-    caption = ", ".join(filter(None, (experiment, shared_parameters(everything))))
-    return pivot(caption, key, columns, missing=_NONE, notes=notes)
-
-
-def shared_parameters(results: Sequence[Result]) -> str:
-    """Return in words the parameters that all results share, which need no column of a table."""
-    names = varying(results)
-    words = []
-    for name, value in results[0].parameters.items():
-        if name in names:
-            continue
-        if isinstance(value, bool):
-            words.append(f"{name}: {'yes' if value else 'no'}")
-        else:
-            words.append(f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}")
-    return ", ".join(words)
+    return pivot(experiment, key, columns, missing=_NONE, notes=notes)
 
 
 class _Estimates(NamedTuple):

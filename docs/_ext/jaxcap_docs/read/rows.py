@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxcap.results import Parameter, Result, ResultSet
-from jaxcap.results.tabulation import RowKey, detail, varying
+from jaxcap.results.tabulation import RowKey, detail
 from jaxcap_docs.read.elements import json_script
 
 END = "</table></div>"  # which no name can contain, because cells are escaped
@@ -32,9 +32,8 @@ def rows_of(
     names = results.varying()
     own = _shown(results, over)
     shown = [*own, *(result for other in others.values() for result in _shown(other, over))]
-    return describe(
-        RowKey.for_sets([own], names), shown, over=over, fixed=_fixed(results[0], names)
-    )
+    fixed = {k: v for k, v in results[0].parameters.items() if k not in {"device", *names}}
+    return describe(RowKey.for_sets([own], names), shown, over=over, fixed=fixed)
 
 
 def describe(
@@ -72,14 +71,8 @@ def describe(
 def of_side_by_side(sets: Mapping[str, ResultSet]) -> dict[str, Any]:
     """Describe the rows of a table by `~jaxcap.report.exports.side_by_side`, of one experiment."""
     shown = [result for results in sets.values() for result in results]
-    names = varying(shown)
-    key = RowKey.for_sets([tuple(part) for part in sets.values()], names)
-    return describe(key, shown, fixed=_fixed(shown[0], names))
-
-
-def _fixed(result: Result, names: Collection[str]) -> dict[str, Parameter]:
-    """Return the parameters of a result that have no column."""
-    return {k: v for k, v in result.parameters.items() if k not in {"device", *names}}
+    names = dict.fromkeys(name for result in shown for name in result.parameters)
+    return describe(RowKey.for_sets([tuple(part) for part in sets.values()], tuple(names)), shown)
 
 
 def _shown(results: ResultSet, over: str | None) -> Sequence[Result]:

@@ -23,7 +23,7 @@ from jaxcap.experiments import catalogue
 from jaxcap.measure.experiment import Experiment, Points
 from jaxcap.report import figures, findings
 from jaxcap.report.claims import LARGEST, Statement
-from jaxcap.report.exports import shared_parameters, side_by_side
+from jaxcap.report.exports import side_by_side
 from jaxcap.results import Result, ResultsError, ResultSet, ResultTable
 from jaxcap.results.files import slug
 from jaxcap.results.recordings import THIS_SITE, DeviceResults, Recording
@@ -227,13 +227,11 @@ class ExperimentDirective(SphinxDirective):
             for part in parts
             if part.when != THIS_SITE
         ]
-        caption = ": ".join(
-            filter(None, (catalogue()[name].title, shared_parameters(everywhere.results)))
-        )
+        title = catalogue()[name].title
         rows = of_side_by_side(sets)
         content.append(nodes.rubric("", "Times of a call"))
         content += [
-            _table(replace(times, caption=caption, notes=notes), rows)
+            _table(replace(times, caption=title, notes=notes), rows)
             for times in side_by_side(sets, ratios=False)
         ]
         if comparisons := [table for part in parts for table in _comparisons(part)]:
