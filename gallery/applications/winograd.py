@@ -101,10 +101,10 @@ for name, (number, rows, terms) in shapes.items():
 
 # %%
 # We time the products alone, with matrices that are ready, and then the whole convolution, which has to
-# write them, and with Winograd's algorithm to transform rows and results as well. For a third
-# comparison, :func:`~jaxcap.kernels.convolution.in_parts` convolves eight images at a time, so that the
-# matrices may fit into a cache. All calls take turns, and we print their medians. In which of the three
-# comparisons do you expect Winograd's algorithm to take half the time?
+# write them, and with Winograd's algorithm to transform rows and results as well. As in the training,
+# :func:`~jaxcap.kernels.convolution.in_parts` takes eight images at a time, so that the matrices may fit
+# into a cache. All calls take turns, and we print their medians. In which of the two comparisons do you
+# expect Winograd's algorithm to take half the time?
 rng = np.random.default_rng(0)
 images = rng.standard_normal((batch, 26, 26, 32), np.float32)
 kernel = rng.standard_normal((3, 3, 32, 64), np.float32)
@@ -123,9 +123,6 @@ def by_eights(convolve):
 # %%
 import timeit
 
-from jaxcap.measure.machine.allocator import use_allocator
-
-use_allocator("steady")  # keep freed memory, as in the figure
 layer = jax.device_put((images, kernel))
 
 
@@ -140,8 +137,7 @@ for name, (number, rows, terms) in shapes.items():
     left = jnp.ones((number, rows, terms))
     right = jnp.ones((number, terms, 64))
     calls["products", name] = ready(jnp.matmul, left, right)
-    calls["at once", name] = ready(ways[name], *layer)
-    calls["by eights", name] = ready(by_eights(ways[name]), *layer)
+    calls["whole", name] = ready(by_eights(ways[name]), *layer)
 
 # %%
 seconds = {key: [] for key in calls}
@@ -152,29 +148,26 @@ for _ in range(100):
 # %%
 ms = {key: 1000 * np.median(taken) for key, taken in seconds.items()}
 shares = {}
-for part in ("products", "at once", "by eights"):
+for part in ("products", "whole"):
     of_patches, of_winograd = ms[part, "patches"], ms[part, "Winograd"]
     shares[part] = f"{of_winograd / of_patches:.0%}"
-    print(f"{part:9} patches {of_patches:.2f} ms, ", end="")
+    print(f"{part:8} patches {of_patches:.2f} ms, ", end="")
     print(f"Winograd {of_winograd:.2f} ms: {shares[part]}")
 
 # %%
-of_products, of_whole, of_eights = shares.values()
-as_trained = f"{ms['by eights', 'Winograd'] / ms['at once', 'patches']:.0%}"
+of_products, of_whole = shares.values()
 forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
 in_figure = f"{1 / forward_to_patches.value:.0%}"
 
 # %%
 # Alone, the products took :measured:`of_products` of their time with patches. Halving the multiplications
 # halves this time only if they run at the same rate, which can depend on the shapes of the matrices. The
-# whole convolution took :measured:`of_whole` at once, and :measured:`of_eights` by eights. The
-# multiplications are the same in both, so the difference comes from the work around them.
+# whole convolution took :measured:`of_whole`: the work around the products has changed as well.
 #
-# The figure compares in yet another way. There, patches convolve the batch at once, and Winograd's
-# algorithm works by eights, so that the pool that follows :doc:`may find its input in the cache
-# </tutorials/applications/training_speed>`. Compared like that, it takes :measured:`as_trained` of the time
-# of patches by our medians, and :measured:`in_figure` in the figure, whose layer also adds a bias, applies
-# an activation and keeps what its backward pass will need.
+# In the figure, the layer took :measured:`in_figure` of the time with patches. There, patches convolve the
+# whole batch at once, and only Winograd's algorithm works by eights, so that the pool that follows
+# :doc:`may find its input in the cache </tutorials/applications/training_speed>`. The layer also adds a
+# bias, applies an activation, and keeps what its backward pass will need.
 #
 # The price is accuracy
 # ---------------------
@@ -198,8 +191,8 @@ more_error = f"{errors['Winograd'] / errors['patches']:.1f}"
 # --------
 # Half the multiplications take half the time only if they run at the same rate, and a convolution does
 # more than multiply. On one batch, in one process, the products of Winograd's algorithm took
-# :measured:`of_products` of the time of those with patches, the whole convolution :measured:`of_whole`,
-# and eight images at a time :measured:`of_eights`. As a training runs it, the layer's forward pass was
+# :measured:`of_products` of the time of those with patches, and the whole convolution
+# :measured:`of_whole`. As a training runs it, the layer's forward pass was
 # :measured:`forward_to_patches than with patches`. The largest error was :measured:`more_error` times that
 # of patches.
 #

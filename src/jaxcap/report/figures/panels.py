@@ -57,7 +57,7 @@ def panels(
     compare
         Whether all variants do the same work, so that the headline may compare them.
     finding
-        The headline; by default, what `jaxcap.report.findings.of_times` says.
+        The headline; by default, what the times say.
     """
     x, parts = facets(results)
     limits = limits_of(result.time for result in (*results, *(among or ())))
