@@ -18,7 +18,7 @@ from jaxcap.report.figures.values import positive_range
 # Colours and markers by what became of a claim: blue and orange as in the tables of claims.
 _LOOKS = dict(zip(SIGNS, ((BLUE, "o"), (ORANGE, "X"), (GREY, "s"), (GREY, "D")), strict=True))
 # Of the text: its size, and how many letters of a line have room on a phone.
-_SIZE_PT, _LETTERS = 10, 56
+_SIZE_PT, _LETTERS = 10.5, 54
 
 
 def forest(claims: Sequence[Claim], *, title: str) -> Figure:
