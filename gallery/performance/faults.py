@@ -102,7 +102,7 @@ blame(infinities=True)
 # ``where`` selects too late
 # --------------------------
 # The obvious repair is to keep the roots only of numbers above zero, as ``with_where`` does. Will
-# that be enough, or does it take ``safe_distances``?
+# that be enough, or does it take a second ``where``, as in ``safe_distances``?
 def with_where(positions):
     offsets = positions[:, None] - positions
     squares = (offsets**2).sum(axis=-1)
@@ -156,8 +156,8 @@ print("with checkify:", value, "and the error:", error.get())
 # We compare the mended step with two that are watched. One prints its loss, and we wait for the text.
 # The other runs under ``debug_nans``, which is switched on and off in each call. A print `calls back
 # into Python <https://docs.jax.dev/en/latest/201/callbacks.html>`__, and ``debug_nans`` looks at each
-# result. Both take time even if the step computes next to nothing. So at which end of the plot do you
-# expect the lines to be farther apart?
+# result. Both take time even if the step computes next to nothing. So do you expect the lines of the
+# plot to be farther apart for few points or for many?
 from jaxcap.experiments import faults as experiments
 from jaxcap.report import figures
 
@@ -180,8 +180,8 @@ _ = figures.scaling(
 # %%
 # With :measured:`points_in_longest`, the step with a print was
 # :measured:`printed_in_longest than the plain one`, and the step under ``debug_nans`` was
-# :measured:`nans_in_longest than without`. For ten points, we also timed a step that was made by
-# ``checkify``, and raises its error if there is one:
+# :measured:`nans_in_longest than without`. For ten points, we also timed the step with ``checkify``,
+# which includes a look at the error that it returns:
 left_end = {"points": 10, "tools": experiments.EACH_STEP}
 ten = results.select(**left_end)
 ten

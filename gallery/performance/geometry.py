@@ -81,8 +81,8 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # With ``jit``, :measured:`gained` of these :measured:`compared` cases would take measurably less
 # time, and :measured:`lost` measurably more. A ``dot`` of five numbers takes nine additions and
 # multiplications, which leaves next to nothing for a compiler to save, and the price of the call has
-# to be paid all the same. ``einsum`` parses its string in Python, and once compiled, it doesn't do so
-# in each call. For two matrices of five rows, the compiled ``einsum`` was
+# to be paid all the same. In each call, ``jnp.einsum`` has work to do in Python, such as parsing its
+# string, which the compiled one is spared. For two matrices of five rows, the compiled ``einsum`` was
 # :measured:`einsum_compiled than jnp's`.
 #
 # ``jit`` can't speed up LAPACK
@@ -194,13 +194,12 @@ print(f"at random matrices, at most {difference.max():.0e} apart")
 print(one(jnp.eye(3)))
 
 # %%
-# Around the identity, the nearest orthogonal matrix changes smoothly, so a gradient exists. But JAX's
-# rule for ``svd`` divides by differences of squared singular values, which are all 1 here. `Autograd's
-# rule <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__ divides by the same
-# differences, so this is no reason to stay with autograd. The remedy is to write :doc:`a rule of your
-# own </tutorials/transformations/grad>` for the whole function. The two libraries don't share all
-# their rules, so before you move, compare the gradients that your users need with difference
-# quotients, above all at special matrices.
+# Around the identity, the nearest orthogonal matrix changes smoothly, so a gradient exists. But the
+# singular values are all 1 here, and JAX's rule for ``svd`` divides by differences of their squares.
+# `Autograd's rule <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__ divides by
+# the same differences, so this is no reason to stay with autograd. The remedy is to write :doc:`a rule
+# of your own </tutorials/transformations/grad>` for the whole function. Before you move, compare the
+# gradients that your users need with difference quotients, above all at special matrices.
 #
 # Takeaway
 # --------
@@ -214,10 +213,10 @@ svd_compiled = four_times_quicker.estimate
 # operations, timed in :measured:`compared` cases, a move from autograd to ``jit`` would speed up
 # :measured:`gained` and slow down :measured:`lost`. The ``svd`` of two hundred rows was
 # :measured:`svd_compiled than NumPy's`. If your users only compute values, one small matrix at a time,
-# such figures are all that they will notice. But autograd builds a gradient anew in each call, and
-# compiled JAX once, and with ``vmap``, a loop of gradients becomes one call. So time the longest
-# function that you can compile as a whole, and check its gradients at the special matrices of your
-# field.
+# such figures are all that they will notice. But autograd derives a gradient anew in each call, whereas
+# JAX does so once, when it compiles, and with ``vmap``, a loop of gradients becomes one call. So time
+# the longest function that you can compile as a whole, and check its gradients at the special matrices
+# of your field.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # the price of a call no longer counts.

@@ -114,7 +114,7 @@ for device, limit in ceilings.items():
 # %%
 # Each of the n² elements of a product takes n multiplications and almost as many additions, so the
 # whole product takes about 2n³ operations. Divide that by the rate of arithmetic, and you have the
-# least time that they take at this rate. What share of the measured time is that?
+# time that a product takes at this rate. What share of the measured time is that?
 product = results.only("JAX", task="product")
 n = points["product"]
 least_s = 2 * n**3 / ceilings[product.device].flops_per_s["float64"]
@@ -182,8 +182,8 @@ for library in libraries():
 
 # %%
 # The program that stopped its clock too early also printed a "maximum absolute offset from identity"
-# for three libraries, but for JAX, the number was the mean. The line for JAX shows how much better that
-# looks. Report the largest distance, because a mean can hide a single wrong element.
+# for three libraries, but for JAX, the number was the mean. The line for JAX shows how much better a
+# mean looks. Report the largest distance, because a mean can hide a single wrong element.
 #
 # Takeaway
 # --------

@@ -19,7 +19,7 @@ twice = PRECISION.run(budget_s=0.02)
 twice.speedups(over="A")
 
 # %%
-# Two verdicts are right here. *About as fast* says that the whole interval lies within a quarter of 1,
+# Two verdicts are right here. *About as fast* says that the whole interval lies between 0.8 and 1.25,
 # and *undecided* that it is too wide for that. *Faster* or *slower* would be a false alarm:
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = sum(verdict in ("faster", "slower") for verdict in verdicts)
@@ -49,8 +49,8 @@ as_fast
 # Three other tools got as much time as ours. ``timeit`` and PyTorch's ``Timer`` give no verdict, so we
 # count a difference if the ranges of ``timeit``'s repeats, or the quartile ranges of ``Timer``, don't
 # overlap. pyperf compares functions by a t-test. It starts new processes for every function, so in our
-# time, it could answer one question where the others answer all. Which of the four will raise fewer
-# alarms than one in twenty?
+# time, it could answer one question where the others answer all. Which of the four will be wrong less
+# often than one time in twenty?
 import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
@@ -130,7 +130,7 @@ Table(f"The audit: {audit.where}", headers, rows)
 
 # %%
 # On the quiet machine, our interval contained the next run's time :measured:`times_judged`. Our
-# verdicts rest on ratios of two times, and these lay inside their interval in :measured:`next_ratio` of
+# verdicts rest on ratios of two times, and the next run's ratio lay inside in :measured:`next_ratio` of
 # the cases, :measured:`ratios_judged`.
 #
 # The ranges of the other tools describe the repeats that they have seen, in a few processes or in one.
@@ -140,8 +140,8 @@ Table(f"The audit: {audit.where}", headers, rows)
 #
 # What no interval can promise
 # ----------------------------
-# The runs of the audit follow each other within minutes. How much do you expect the times of a typical
-# kernel to differ between the processes of a run, and between runs?
+# The runs of the audit follow each other within minutes. What standard deviation do you expect for the
+# times of a typical kernel between the processes of a run, and what between runs?
 from jaxcap.results.statistics import CONFIDENCE, DRIFT
 
 for load in LOADS:

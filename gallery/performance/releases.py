@@ -66,9 +66,9 @@ figures.headline(figure, f"{finding}, {len(slower)} slower (orange)")
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Where a row has both colours, not even programs of one kind agree. Nor are the counts a verdict: the
-# programs in the row *issues* replay slowdowns that users reported. The rest of this page shows what a
-# grey dot would need to get a colour.
+# Where a row has both colours, not even programs of one kind agree. Nor are the counts a verdict, since
+# they depend on the choice of programs: those in the row *issues* replay slowdowns that users reported.
+# The rest of this page shows what a grey dot would need to get a colour.
 #
 # A release can differ from itself
 # --------------------------------
@@ -184,8 +184,8 @@ print(f"{np.sum(corrected <= 0.05):,} are left after a correction")
 # ---------------------------------------------
 # :doc:`This site's list of changes </releases/noise>` asks for more than a small p-value, and so do the
 # colours of the first figure. A change has to be at least ten per cent, for example, and NumPy must not
-# show it as well. But of many changes, those that luck has enlarged are the most likely to be
-# listed, and then they look larger than they are. Statisticians call this the winner's curse. The cure
+# show it as well. But luck enlarges some changes, and those are the likeliest to be listed, where they
+# look larger than they are. Statisticians call this the winner's curse. The cure
 # is to measure what you have picked once more, and to believe the second number, because it wasn't used
 # for the selection. How many of the changes will shrink?
 again = []
@@ -231,8 +231,8 @@ typical_scatter = f"{np.exp(np.median(scatters)):.1f}"
 # %%
 # Whether JAX has become faster depends on your program. On the machine of this recording,
 # :measured:`less_time` of :measured:`count` take less time under the newest release than under the
-# oldest, and :measured:`more_time` take more. These counts are no verdict on JAX, because many of the
-# programs were chosen for slowdowns that users had reported.
+# oldest, and :measured:`more_time` take more. These counts are no verdict on JAX, because they depend
+# on the choice of programs, and many were chosen for slowdowns that users had reported.
 #
 # Before you report a regression, measure each release in several processes, and one release twice.
 # Correct for the number of comparisons: at one false alarm in twenty, :measured:`many` comparisons
