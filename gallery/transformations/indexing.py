@@ -110,8 +110,8 @@ by_gather = by_group.select(of=experiments.READ).speedup(
 # ----------------------------------
 # With a thousand groups, NumPy's ``np.add.at`` was :measured:`by_numpy than JAX's scatter`. What about
 # reads? The table has the times for a hundred thousand random ``float32`` numbers, which are read,
-# set, or added at indices in random order. In its other three functions, a result can depend on all
-# of the numbers. PyTorch's ``sort`` returns indices, too. In which row will JAX and NumPy differ most?
+# set, or added at indices in random order. Its other three functions use no index. PyTorch's ``sort``
+# returns indices, too. In which row will JAX and NumPy differ most?
 from jaxcap.results.tables import Table
 
 many = experiments.MANY.run(budget_s=0.03)
@@ -133,10 +133,9 @@ gather_in_numpy = gather.speedup(experiments.NUMPY, over=experiments.JAX)
 argsort_in_numpy = argsort.speedup(experiments.NUMPY, over=experiments.JAX)
 
 # %%
-# NumPy's gather was :measured:`gather_in_numpy than JAX's`. For a sort, NumPy has an advantage on x86
-# processors, `a library <https://github.com/numpy/x86-simd-sort>`__ that uses their vector
-# instructions, while JAX asks `XLA for a sort
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html>`__:
+# NumPy's gather was :measured:`gather_in_numpy than JAX's`. For its sort, NumPy has `a library
+# <https://github.com/numpy/x86-simd-sort>`__ that uses the vector instructions of x86 processors with
+# AVX2 or AVX-512:
 numpy_sorts_faster = claim(
     "NumPy sorts a hundred thousand float32 numbers faster than JAX",
     many,
@@ -151,8 +150,8 @@ numpy_sorts_faster
 
 # %%
 # In 2022, a user `reported <https://github.com/jax-ml/jax/issues/10434>`__ that JAX's ``argsort``
-# took several times as long as NumPy's on a CPU. Here, where both are stable, NumPy's was
-# :measured:`argsort_in_numpy than JAX's`.
+# took several times as long as NumPy's on a CPU. Here both are stable, so NumPy's can't use that
+# library, and was :measured:`argsort_in_numpy than JAX's`.
 #
 # Takeaway
 # --------

@@ -68,10 +68,10 @@ print(tilted(1.0))
 jax.make_jaxpr(wave)(x)
 
 # %%
-# Without ``jit``, each line becomes a *kernel* of its own, which Python starts. The kernel reads
-# its one or two arrays of a million numbers from memory and writes another, only for a later kernel
-# to read that again. With ``jit``, JAX hands the whole record to its compiler, XLA, which makes a
-# program of it. This is the program's main part:
+# Without ``jit``, each line becomes a *kernel* of its own, which Python starts. Each kernel reads its
+# arrays from memory and writes a new one, and all but the last of these are read again by a later
+# kernel. With ``jit``, JAX hands the whole record to its compiler, XLA, which makes a program of it.
+# This is the program's main part:
 from jaxcap.measure import compilation
 
 print(compilation.program(wave, x))
@@ -196,9 +196,9 @@ compiled = million.only(COMPILED)
 print(f"jit: first {compiled.first_call.short}, later {compiled.time.short}")
 
 # %%
-# Op by op, JAX compiles a small kernel for each operation, but if earlier code has used the same
-# operations, it reuses their kernels. The figure therefore counts the compiling of ``jit`` only. It
-# adds up the times, call by call. After how many calls will the compiled ``wave`` be ahead?
+# Op by op, JAX compiles kernels, too, unless earlier code has used the same operations on arrays of the
+# same shape and type. The figure therefore counts the compiling of ``jit`` only. It adds up the times,
+# call by call. After how many calls will the compiled ``wave`` be ahead?
 _ = figures.running_total(
     million, over=OP_BY_OP, title="wave of a million numbers"
 )

@@ -63,9 +63,9 @@ print(np.linalg.lstsq(np.column_stack([x, np.ones(100)]), y)[0])
 # -------------------------------
 # Many optimisers remember something from step to step: `Optax's Adam
 # <https://optax.readthedocs.io/en/latest/api/optimizers.html#optax.adam>`__ keeps running averages
-# of each gradient and of its square. A compiled step can't keep them in a Python object, because its
-# Python code runs only while JAX traces it. So the memory is a second tree, which each step takes and
-# returns:
+# of each gradient and of its square. A compiled step can't assign them to a Python attribute, because
+# its Python code runs only while JAX traces it. So the memory is a second tree, which each step takes
+# and returns:
 import optax
 
 optimiser = optax.adam(0.1)
@@ -175,13 +175,14 @@ print(jax.tree.structure(line))
 
 # %%
 # ``jit`` takes its arguments apart in the same way, into leaves and a *structure*, which says how they
-# were nested. Static fields belong to the structure, as do the keys of a dict, and every ``None``,
-# which `isn't a leaf
+# were nested. Static fields and the keys of a dict belong to the structure, and so does ``None``, which
+# `isn't a leaf
 # <https://docs.jax.dev/en/latest/101/pytrees.html#none-is-an-empty-node-not-a-leaf>`__.
 #
-# By the structure, and by the shape and type of each leaf, ``jit`` `looks up the compiled program
-# <https://docs.jax.dev/en/latest/201/jit.html#jit-and-caching>`__. If it finds none, JAX compiles one.
-# These trees all have the same two arrays. For which of them will JAX compile?
+# ``jit`` `looks up the compiled program
+# <https://docs.jax.dev/en/latest/201/jit.html#jit-and-caching>`__ by the structure, and by the shape
+# and type of each leaf. If it finds none, JAX compiles one. These trees all have the same two arrays.
+# For which of them will JAX compile?
 a, b = jnp.ones(3), jnp.zeros(3)
 trees = {
     "{'a': a, 'b': b}": {"a": a, "b": b},
@@ -225,7 +226,7 @@ one_array = many_leaves_cost.estimate
 nested = nesting_costs_little.estimate
 
 # %%
-# Pack parameters in whatever form reads best: with a thousand arrays in nested dicts, a step was
+# Nest parameters as reads best: with a thousand arrays in nested dicts, a step was
 # :measured:`nested than with a list`. Keep the structure from step to step, because JAX
 # compiles again for a new one.
 #

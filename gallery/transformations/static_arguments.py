@@ -70,8 +70,9 @@ def look(n):
 look(jnp.int32(1_000_000))
 
 # %%
-# It has a shape and a type, but no value, so that the recorded program is good for every value. Hence
-# the errors: ``range``, the shape and ``if`` each ask for a value, and the tracer has none to give.
+# It knows a shape and a type, but no value, because the recorded program has to be good for every
+# value. Hence the errors: ``range``, the shape and ``if`` each ask for a value, and the tracer has none
+# to give.
 #
 # A static argument keeps its value
 # ---------------------------------
@@ -242,8 +243,7 @@ compiled_exact, compiled_padded = mean.traces, mean_padded.traces
 ways = {"exact lengths": fast_mean, "padded": mean_after_padding}
 
 # %%
-# When nothing has been compiled yet, each program that you save saves its compilation. Here is the time
-# that passes, array by array:
+# Suppose that nothing has been compiled yet. Here is the time that passes, array by array:
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -264,8 +264,9 @@ figures.label_ends(axes)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# A line jumps where a new length is compiled. What if the same twenty arrays come a second time? There
-# is no compilation left to save, but each call still has to pad its array:
+# A line jumps where a new length is compiled, and runs flat where a program can be reused. What if the
+# same twenty arrays come a second time? There is no compilation left to save, but each call still has
+# to pad its array:
 from jaxcap.experiments import static_arguments as experiments
 from jaxcap.report.claims import claim, speedup_of
 
@@ -292,7 +293,7 @@ later_padded = padding_costs.estimate
 #
 # - A number to compute with: leave it traced.
 # - A shape or an axis: make it static, and change it rarely, because every new value compiles.
-# - A branch: choose with ``where`` or ``cond``.
+# - A branch: choose with ``where`` or ``cond``, or make a flag of few values static.
 # - The number of steps: let ``fori_loop`` take it, unless ``grad`` has to go through the loop.
 #
 # New lengths of arrays compile in any case. If they keep coming, pad to a few: twenty arrays then took

@@ -69,9 +69,9 @@ print(jax.make_jaxpr(score)(weights, features))
 # How much faster, and than what?
 # -------------------------------
 # ``jit(vmap(loss))`` has two advantages over a Python loop that calls ``jit(loss)`` for each example:
-# it makes a single call, and each of its operations takes the whole batch. A *compiled loop* has only
-# the first of them. With :func:`jax.lax.map`, it makes a single call, but takes one example after
-# another. Here ``logistic_loss`` is our loss:
+# it makes a single call, and each of its operations takes the whole batch. A *compiled loop*, written
+# with :func:`jax.lax.map`, has only the first of them, because it takes one example after another. Here
+# ``logistic_loss`` is our loss:
 from jaxcap.kernels import batching
 from jaxcap.report.source import Source
 
@@ -146,9 +146,9 @@ except ValueError as error:
         print(fill(line, subsequent_indent="    "))
 
 # %%
-# The message names the argument that doesn't fit. Mistakes without a message are worse. Here are
-# three. The first maps the weights again, for as many examples as there are features. The second
-# forgets to map the labels. The third is meant to add up each example's features, and maps the wrong
+# The message names the argument that doesn't fit. Worse are mistakes without a message, such as these
+# three. The first maps the weights again, for as many examples as there are features, and the second
+# forgets to map the labels. The third is meant to add up each example's features, but maps the wrong
 # axis:
 print(jax.vmap(loss)(weights, features[:4], labels[:4]).shape)
 print(
