@@ -109,7 +109,7 @@ def test_page_reads_well_where_little_was_run(read_small: Read) -> None:
         if name == MEASURING_PAGE:  # in one process
             assert [UNCERTAIN in answer.get_text() for answer in answers] == [True]
         elif name == CLAIMING_PAGE:  # a number that wasn't timed
-            assert ["made 7.5 of" in answer.get_text() for answer in answers] == [True]
+            assert ["7.5 of a variance" in answer.get_text() for answer in answers] == [True]
         else:
             assert answers == []
     assert not rows[MEASURING_PAGE].select(".jaxcap-measured")
