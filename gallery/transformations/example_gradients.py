@@ -97,7 +97,7 @@ figures.headline(plt.gcf(), finding)
 #
 # Limit how hard an example can pull
 # ----------------------------------
-# All twelve mistakes pull the line between the clouds in the same direction. If you can't mend them,
+# All twelve mistakes pull the line between the clouds towards cloud 1. If you can't mend them,
 # *clip* each gradient: shorten it if it is longer than a limit. ``clip`` does so for one gradient, and
 # ``vmap`` for all:
 from jaxcap.kernels import batching
@@ -120,8 +120,8 @@ for name, rows in {"as is": pulls, "clipped": clip_all(pulls, limit)}.items():
 
 # %%
 # Without clipping, twelve mistakes balance all the right labels, so training stops there. Clipped, they
-# no longer do, and training can go on. Start again, and clip in every step. For comparison, also train
-# with the right labels. How many points will each line leave on the wrong side?
+# no longer do, and training can go on. So start again, with clipping in every step and, for
+# comparison, with the right labels. How many points will each line leave on the wrong side?
 @jax.jit
 def clipped_step(weights, points, labels):
     gradients = each_gradient(weights, points, labels)
@@ -153,9 +153,9 @@ misled, cured, _ = misplaced.values()
 #
 # What do separate gradients cost?
 # --------------------------------
-# Separate gradients take memory: one for each example instead of one for all. And time? For a
-# thousand examples with 64 features each, ``jit(vmap(grad))`` has two rivals: a Python loop over a
-# compiled gradient, and a formula that we derived by hand.
+# Separate gradients take more memory, one for each example instead of one for all. Do they take more
+# time, too? For a thousand examples with 64 features each, ``jit(vmap(grad))`` has two
+# rivals: a Python loop over a compiled gradient, and a formula that we derived by hand.
 from jaxcap.experiments import batching as rivals
 
 results = rivals.BATCHING.run(budget_s=0.03)

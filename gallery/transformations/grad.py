@@ -4,8 +4,8 @@ What does grad compute?
 
 :func:`jax.grad` takes a function and returns a function that computes its derivative. It neither
 rearranges formulas nor takes small steps: it looks up the derivative of each operation that your
-function performs, and combines them by the chain rule. This page watches it do so, counts the digits
-that you can trust, and shows where the slope depends on how you wrote the function.
+function performs, and combines them by the chain rule. This page shows how, counts the digits that
+you can trust, and shows where the slope depends on how you wrote the function.
 """
 
 # %%
@@ -75,8 +75,9 @@ print(f"value {value:.7f}, derivative {slope_at_3:.7f}")
 #
 # Many numbers may go in, but one comes out
 # -----------------------------------------
-# ``grad`` differentiates with respect to the first argument, unless you name others in ``argnums``.
-# That argument can be a number, an array, or a dictionary of a model's parameters:
+# ``grad`` differentiates with respect to the first argument, unless ``argnums`` gives the
+# positions of others. That argument can be a number, an array, or a dictionary of a model's
+# parameters:
 def squared_error(params, inputs, target):
     prediction = jnp.dot(params["weights"], inputs) + params["offset"]
     return (prediction - target) ** 2
@@ -235,10 +236,10 @@ error_32 = f"{by_grad['32 bits']:.0e}"
 best_error_32 = f"{min(by_steps['32 bits']):.0e}"
 
 # %%
-# ``grad`` applies the chain rule to the operations that your function performs, and takes no steps. At
-# twenty points, in 64 bits, its largest error was :measured:`off_by_grad`, and that of differences was
-# :measured:`off_by_steps`, even with the best step. In 32 bits, they were :measured:`error_32` and
-# :measured:`best_error_32`.
+# ``grad`` applies the chain rule to the operations that your function performs. Unlike a
+# difference quotient, it takes no small step. At twenty points, in 64 bits, its largest error was
+# :measured:`off_by_grad`, and that of the quotients was :measured:`off_by_steps`, even with the best
+# step. In 32 bits, they were :measured:`error_32` and :measured:`best_error_32`.
 #
 # If a slope surprises you, look at the operations that you wrote. At a kink, their rules choose the
 # slope. And an infinite slope can turn the gradient into NaN, even on the side of a ``where`` that

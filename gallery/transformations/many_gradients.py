@@ -111,7 +111,7 @@ Table("What a headline is made of", headers, rows)
 
 # %%
 # The headline is roughly the product of the other two factors: what PyTorch's loop costs, and what
-# sets the libraries apart. If you have to quote a single number, quote the last, and say what it
+# is left without that loop. If you have to quote a single number, quote the last, and say what it
 # leaves out.
 from jaxcap.report.claims import BEST, claim, speedup_of
 
@@ -129,9 +129,9 @@ jax_is_faster
 # %%
 # For JAX, ask where jit stands
 # -----------------------------
-# A comparison can be unfair to JAX as well: our three ways differ in what they leave to Python. Let
-# the function print something whenever Python runs it, and make three calls. How often will each way
-# print?
+# A comparison can be unfair to JAX as well, if it picks the wrong one of our three ways. They differ in
+# what they leave to Python. Let the function print something whenever Python runs it, and make three
+# calls. How often will each way print?
 def talkative(x):
     print("  Python runs the function")
     return wave(x)
@@ -168,8 +168,8 @@ jit_belongs_outside
 # CPU, it needs a C++ compiler, which you may not have. So our numbers can't tell you how PyTorch does
 # at its best.
 #
-# Our numbers leave out first calls, too, in which JAX compiles. And a thousand points on one CPU can't stand
-# for ten million points on a GPU.
+# Our numbers also leave out first calls, in which JAX compiles, and a thousand points on one CPU can't
+# stand for ten million points on a GPU.
 #
 # Takeaway
 # --------

@@ -29,7 +29,7 @@ print("one by one:", *(pendulum.steps_to_bottom(angle) for angle in three))
 print("as a batch:", *mapped(three))
 
 # %%
-# The counts are the same, although each pendulum stops at another moment. The program shows how:
+# The counts are the same, although each pendulum stops at a different moment. The program shows how:
 program = mapped.lower(three).as_text()
 for operation in ("while", "or", "select"):
     print(program.count(f"stablehlo.{operation}"), operation)
@@ -93,7 +93,7 @@ by_map_of_batches = jax.lax.map(one, angles, batch_size=10)
 print((by_vmap == by_map).all(), (by_vmap == by_map_of_batches).all())
 
 # %%
-# When a hundred pendulums move together, or ten, or one, which share of the steps is useful?
+# When a hundred pendulums move together, or ten, or one, what share of the steps is useful?
 for starts, steps in needed.items():
     for together in (100, 10, 1):
         batches = np.split(steps, steps.size // together)
@@ -144,12 +144,12 @@ in_batches = results.speedup(MAP_OF_BATCHES, over=MAP, starts=ONE_UPRIGHT)
 # batch is than a separate step for each example, and that depends on the device. A GPU computes on
 # many examples at once, and a single pendulum leaves most of it idle.
 #
-# If you can guess which examples will take long, sort them by that guess before you cut them into
-# batches, so that each batch has examples of about the same length.
+# If you can guess which examples will take long, sort them by that guess, as ours are sorted by
+# angle, before you cut them into batches. Then each batch has examples of about the same length.
 #
 # A mapped cond runs both branches
 # --------------------------------
-# A loop decides in each round whether to go on. :func:`jax.lax.cond` decides once, which of two
+# A loop decides in each round whether to go on. :func:`jax.lax.cond` decides once which of two
 # functions to run. Here, ``choose`` returns a number as it is, unless it is negative, and the branch for
 # negative numbers says when it runs:
 def rare(x):

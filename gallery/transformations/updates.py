@@ -164,8 +164,8 @@ for name, program in programs.items():
 # %%
 # Outside the loop, one copy is due, because ``x`` isn't donated. A copy in each step is what the
 # guarantee was meant to avoid. ``swap_in_turn`` shows why the compiler might want one: its first
-# update makes a new array, but the second needs ``x[i]`` from the *old* one. To save that one number
-# beforehand would be enough. A compiler that reads it later has to keep all of the old array.
+# update makes a new array, but the second needs ``x[i]`` from the *old* one. It would be enough to
+# save that one number beforehand, but a compiler that reads it later has to keep the whole old array.
 #
 # ``swap_read_first`` looks like a remedy, but the order of your lines doesn't bind the compiler. What
 # counts is which operation uses which result, and in both functions, both reads use the old ``x``. So
@@ -198,7 +198,7 @@ single_update_pays
 # %%
 # Another release may copy again
 # ------------------------------
-# The program doesn't show every copy. On a CPU, JAX 0.11.1 `rewrote the whole array
+# Even the compiled program doesn't show every copy. On a CPU, JAX 0.11.1 `rewrote the whole array
 # <https://github.com/jax-ml/jax/issues/40101>`__ in each step of a loop that wrote single elements,
 # although the compiled program was the same as before, byte for byte. Here is such a loop under many
 # releases, measured on one machine. Does any other release stand out?
@@ -225,7 +225,7 @@ single_update = single_update_pays.estimate
 # what another overwrites, as in a swap, make both in a single update.
 #
 # For the largest array here, donating was :measured:`donation than keeping it`, and one update for
-# each swap in a loop was :measured:`single_update than two`. To see a copy before you run anything,
-# read ``memory_analysis()`` and ``as_text()`` of the compiled function.
+# each swap in a loop was :measured:`single_update than two`. Before you run a compiled
+# function, its ``memory_analysis()`` and ``as_text()`` show you copies, though not every one.
 #
 # Next: :doc:`many elements at once </tutorials/transformations/indexing>`, to add, read and sort.
