@@ -48,7 +48,7 @@ except jax.errors.UnexpectedTracerError as error:
 # %%
 # A key that is an argument can't freeze
 # --------------------------------------
-# What changes from call to call has to be an argument. So split outside of the compiled function,
+# What changes from call to call should be an argument. So split outside of the compiled function,
 # and pass a new key into each call:
 noisy = jax.jit(lambda key, x: x + jax.random.normal(key))
 for noise_key in jax.random.split(jax.random.key(1), 3):
@@ -89,7 +89,8 @@ batch_pays
 
 # %%
 # Split one by one, a key took :measured:`apiece`. So if you know how many keys you need, make them in
-# one call, and pass each where it is used, or map over all of them with :func:`jax.vmap`.
+# one call. You get an array, and taking the keys out one by one costs time again, so if you can, map
+# over it with :func:`jax.vmap`.
 #
 # Two generators that don't freeze
 # --------------------------------
@@ -107,9 +108,9 @@ for call in range(3):
 
 # %%
 # A function that draws from ``rng`` can't be mapped by :func:`jax.vmap` or differentiated by
-# :func:`jax.grad`: both raise an error. `Pass in a generator for each row
-# <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.random.stateful_rng.html>`__ of the batch,
-# ``rng.split(n)``, and give a function that you differentiate a key, ``rng.key()``.
+# :func:`jax.grad`: both raise an error. To map it, `pass in a generator for
+# each row <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.random.stateful_rng.html>`__ of
+# the batch, ``rng.split(n)``. To differentiate it, pass in a key, ``rng.key()``.
 #
 # This site's :class:`~jaxcap.tools.prng.KeyStream` stays out of compiled functions altogether. It
 # makes keys by folding a counter into the key of its seed, and raises an error if you ask for one

@@ -44,8 +44,8 @@ print(x.devices())
 #
 # Differentiate a function
 # ------------------------
-# A function for JAX is an ordinary Python function that calls ``jnp``. You will meet this one again
-# on many pages:
+# JAX transforms ordinary Python functions that call ``jnp``. You will meet this one again on many
+# pages:
 
 
 def wave(x):
@@ -68,8 +68,8 @@ print(0.2 + jnp.cos(3.0) - 2 * jnp.sin(2 * 3.0))
 #
 # Map it over an array
 # --------------------
-# ``jax.grad`` needs a function that returns a single number. ``wave`` does so if you give it a single
-# number, so ``slope`` takes one point at a time, and ``x`` has a thousand. :func:`jax.vmap` turns
+# ``jax.grad`` needs a function that returns a single number. Given a single number, ``wave`` returns
+# one, so ``slope`` takes one point at a time. But ``x`` has a thousand. :func:`jax.vmap` turns
 # ``slope`` into a function of whole arrays, and spares you a loop:
 slopes = jax.vmap(slope)(x)
 print(slopes.shape)

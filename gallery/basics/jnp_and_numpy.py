@@ -194,8 +194,8 @@ print(len(recorded.eqns))
 # %%
 # So convert your lists early, outside of the functions that JAX compiles or differentiates.
 #
-# A NumPy array raises no error, but JAX converts it in each call. For a GPU, that means a copy over the
-# bus, and even for a CPU, JAX may make a copy. How much does that add to a product of two matrices? We
+# A NumPy array raises no error, but JAX converts it in each call. On a GPU, that means a copy over the
+# bus, and even on a CPU, JAX may copy. How much does that add to a product of two matrices? We
 # measured :func:`jax.numpy.matmul` on arrays of both kinds, with NumPy's own product beside it:
 from jaxcap.experiments import product
 
@@ -234,7 +234,7 @@ strayed = furthest.replace("-", "\N{MINUS SIGN}")
 # %%
 # Write ``jnp`` for ``np``, and check three things that no error will tell you: whether 32 bits are
 # enough, what mixed types do to large integers, and whether indices are in bounds. In 32 bits, a
-# textbook's formula made :measured:`strayed` of a variance of about one. The other three habits raise
+# textbook's formula put a variance of about one at :measured:`strayed`. The other three habits raise
 # errors: update with ``at`` instead, keep shapes fixed, and convert lists. Convert NumPy's arrays,
 # too, once and at the start.
 #

@@ -34,8 +34,8 @@ print(single_first, doubled_first)
 
 # %%
 # Here the order matters. NumPy's generator has a state, which every draw changes, so whichever
-# function is called first gets the first number of the sequence. You can pass NumPy's newer
-# generators around, as :func:`numpy.random.default_rng` returns them, but they have a state, too.
+# function is called first gets the first number of the sequence. NumPy's newer generators,
+# which :func:`numpy.random.default_rng` returns, can be passed around, but they have a state, too.
 #
 # JAX wants to be free to reorder your calls, or to run them on several devices at the same time. With
 # a hidden state, that could change your numbers.
@@ -182,14 +182,14 @@ print([weights[0, 0].item() for weights, _ in layers])
 
 # %%
 # The caller needn't know how many arrays the function draws. If the function draws one more
-# tomorrow, no number outside it changes. A generator with a state would deal out other numbers from
-# there on.
+# tomorrow, no number outside it changes. With a generator that has a state, every later draw
+# would change.
 #
 # A seed alone doesn't reproduce a number
 # ---------------------------------------
 # The sum above comes from the exercises of a course held in 2023, where the same seed gave another
 # result. In the meantime, JAX 0.5 has changed the default of ``jax_threefry_partitionable``, a setting
-# for `how the numbers of an array are made <https://github.com/jax-ml/jax/discussions/18480>`_. You
+# for `how keys are split and numbers drawn <https://github.com/jax-ml/jax/discussions/18480>`_. You
 # can still run the example both ways:
 
 

@@ -157,8 +157,8 @@ lead_pays
 #
 # On a CPU, some results are ready when the call returns
 # ------------------------------------------------------
-# On a CPU, JAX hands the work to another thread, and that takes time, too. So its compiler, XLA, runs
-# small programs inside the call, if no earlier work is under way: those in which it counts fewer than
+# On a CPU, JAX hands the work to another thread, and that takes time, too. So if no earlier work is
+# under way, XLA, its compiler, runs small programs inside the call: those in which it counts fewer than
 # `a thousand
 # <https://github.com/openxla/xla/blob/c827fcd65e895cc571df4add6cd88be760483103/xla/pjrt/cpu/cpu_client.cc>`__
 # floating-point operations, or flops. We multiplied larger and larger matrices, and took their cosines.
@@ -186,10 +186,10 @@ last = ahead.calls[-1]
 returned_after = f"{100 * last.returned_s / last.ready_s:.2g}%"
 
 # %%
-# A JAX call returns a promise. In a single run, Python had made all six calls of a chain after
-# :measured:`returned_after` of the time until the last result. So wait for the result before you
-# stop a clock. Everywhere else, wait as late as you can, and let Python do something useful: reading
-# data while the device worked was :measured:`lead than waiting first`.
+# A JAX call may return before its result is ready. In one run, Python had made all six calls of a
+# chain when :measured:`returned_after` of the time to the last result had passed. So wait for the
+# result before you stop a clock. Everywhere else, wait as late as you can, and let Python do something
+# useful: reading data while the device worked was :measured:`lead than waiting first`.
 #
 # Now try :doc:`exercise 3 </exercises/3_jit>`, which has you fix a stopwatch and a loop that waits
 # too often. Next:
