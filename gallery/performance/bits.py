@@ -109,11 +109,11 @@ figures.label_ends(axes)
 #
 # Gradients that vanish
 # ---------------------
-# In float16, the weights learn for longer, but its exponent has fewer bits, so it has less range. Give
-# the targets in metres instead of millimetres, and make the weights of the last layer a thousand times
-# smaller, too. Now the gradient of the first layer is a million times smaller. Below its smallest normal
-# number, float16 has fewer digits, and in the end only 0. The remedy is to multiply the loss by a
-# *scale*, which multiplies the whole gradient. How large should it be?
+# In float16, the weights learn for longer, but its exponent has fewer bits, so it has less range. Suppose
+# that the targets are in metres instead of millimetres, and the weights of the last layer a thousand
+# times smaller, too. Then the gradient of the first layer is a million times smaller. Below the smallest
+# normal number, numbers in float16 lose digits, until only 0 is left. The remedy is to multiply the loss
+# by a *scale*, which multiplies the whole gradient. How large should it be?
 weights, x, y = bits.cast(bits.problem(64, unit=1e-3), FLOAT16)
 
 
@@ -217,8 +217,8 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # Whether two bytes save time depends on the device, and on what the compiler does with them. On this
 # page's device, a product in bfloat16 was :measured:`product_16 than in float32`. With its result in
 # float32, it was :measured:`long_result than with a bfloat16 result`. A training step with its
-# gradient in bfloat16 was :measured:`step_mixed than one in float32`. To find out why, count the
-# conversions in the compiled program.
+# gradient in bfloat16 was :measured:`step_mixed than one in float32`. Conversions in the
+# compiled program can explain a slow product.
 #
 # Try it yourself in :doc:`exercise 10 </exercises/10_bits>`. Next: :doc:`why JAX is slow on small
 # arrays </tutorials/performance/dispatch_overhead>`.

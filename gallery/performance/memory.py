@@ -132,8 +132,8 @@ figures.headline(figure, trade_off)
 # %%
 # A checkpoint around the whole loss `saves nothing
 # <https://docs.jax.dev/en/latest/301/remat.html#jax-checkpoint-fundamentals>`__: before it can go
-# backwards, the gradient has to compute the whole loss again, and remember all of it. With a checkpoint
-# around each layer, one layer at a time is computed again and forgotten.
+# backwards, the gradient has to compute the whole loss, and remember all of it. With a checkpoint around
+# each layer, one layer at a time is computed again and forgotten.
 #
 # That repeats the first product of each layer and ``tanh``, or only ``tanh`` if the policy keeps
 # the product. Did you expect the repetition to take time?
@@ -217,8 +217,8 @@ Table("Temporaries and results of one call", columns, rows)
 
 
 # %%
-# The difference is :measured:`excess`. On a CPU, the record counts the whole process, and the plan is
-# for the compiled program alone, so leave some room.
+# The two numbers differ by :measured:`excess`. On a CPU, the record counts the whole process, and the
+# plan is for the compiled program alone, so leave some room.
 #
 # The compiler may undo a checkpoint
 # ----------------------------------
@@ -287,8 +287,8 @@ merged = (
 # :measured:`fit_thrifty` layers with them.
 #
 # The gradient with checkpoints was :measured:`compared than the one without`. It computes some
-# numbers twice, but new memory takes time as well. Put checkpoints around the parts of a function,
-# and ask the compiler what they save, because it may undo them.
+# numbers twice, but needs less memory, and new memory takes time as well. Put checkpoints around the
+# parts of a function, and ask the compiler what they save, because it may undo them.
 #
 # Try it yourself in :doc:`exercise 12 </exercises/12_memory>`. Next: :doc:`where does the time go
 # </tutorials/performance/profiling>`?

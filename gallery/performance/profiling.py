@@ -12,8 +12,8 @@ each operation came from, and asks a timer whether the profile was right.
 # -----------
 # We want to place a hundred points on a plane, given a table of their distances in which some
 # entries are badly wrong. Each step moves all points a little, so that their distances agree better
-# with the table. The loss, called ``stress``, squares small errors. Beyond a limit it grows only
-# linearly, so that no wrong entry pulls too hard:
+# with the table. The loss, called ``stress``, squares small errors. An error above a limit
+# counts only linearly, so that no wrong entry pulls too hard:
 from jaxcap.kernels import placement
 from jaxcap.report.source import Source
 
@@ -113,8 +113,8 @@ for _, _, name in recorded:
 # %%
 # Read a line from left to right: the compiled function, our scope, the functions of JAX that were
 # called in it, and the operation. The ``jvp`` around the scope marks the forward pass of the gradient.
-# With these names, we can sort what ran into the parts of the step. An operation without a scope of
-# ours counts as *other*:
+# These names tell us to which part of the step each operation belongs. An operation without a scope
+# of ours counts as *other*:
 PARTS = ("distances", "limit", "loss", "update", "other")
 
 

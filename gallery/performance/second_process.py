@@ -185,9 +185,9 @@ what_was_saved = "its program" if kept[0] else "nothing"
 # but still has to be compiled, and that releases of `the next six months
 # <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ can read.
 #
-# Neither the cache nor the file saves the import, because it is JAX that looks for one or loads the
-# other. Would another release of JAX start faster? Here is the import with a first result, under many
-# releases, on one machine:
+# Neither the cache nor the file saves the import, because JAX itself has to look into the cache or load
+# the file. Would another release of JAX start faster? Here is the import with a first result, under
+# many releases, on one machine:
 from jaxcap.releases import figures as by_release
 from jaxcap.releases.recorded import recorded
 
@@ -211,10 +211,11 @@ loaded = Speedup.from_runs(nothing / in_file)
 
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,
-# :measured:`imported` of that for the import. A cache on disk can save compiling: with the program in
-# it, the whole start was :measured:`cached than with nothing saved`. A compiled program in a file
-# saves tracing and lowering as well, and the whole start was
-# :measured:`loaded than with nothing saved`. Neither saves the import.
+# :measured:`imported` of that for the import. A cache on disk can save compiling, which took
+# :measured:`compiled` without it and :measured:`compiled_from_cache` with it. The whole start was
+# :measured:`cached than with nothing saved`. A compiled program in a file saves tracing and lowering
+# as well, and the whole start was :measured:`loaded than with nothing saved`. Neither saves the
+# import.
 #
 # By default, the cache ignores programs that compile quickly. Set its threshold to 0 if you want to
 # keep them.

@@ -34,8 +34,8 @@ Source(threads.at_work, threads.usage_on_one_core)
 
 # %%
 # A setting may be read only once, so each count needs a fresh process, which repeats a product of two
-# matrices and a ``tanh``. One process that uses several threads refutes a limit, but one that uses a
-# single thread may have been held up, so then we try another. If more than twenty cores share
+# matrices and a ``tanh``. A process that uses several threads refutes a limit. One that uses a
+# single thread may only have been held up, so then we try a second. If more than twenty cores share
 # the work, no thread may have a twentieth of it, so each busy core counts as a thread, too:
 from jaxcap.measure import fresh
 
@@ -79,8 +79,8 @@ Table("Threads at work under each limit", headers, rows)
 # %%
 # Of the four limits, :measured:`outcome`.
 #
-# A setting works only if the program goes by it. ``OMP_NUM_THREADS`` is meant for programs that use
-# `OpenMP <https://www.openmp.org/spec-html/5.1/openmpse59.html>`__. XLA accepted the flag without
+# A variable or a flag works only if something reads it. ``OMP_NUM_THREADS`` is meant for programs that
+# use `OpenMP <https://www.openmp.org/spec-html/5.1/openmpse59.html>`__. XLA accepted the flag without
 # complaint, whether or not it did anything. XLA reads ``PJRT_NPROC`` today, but a later release may read
 # something else. Linux itself keeps a process to the cores that
 # ``sched_setaffinity`` allows, and XLA `counts these cores
@@ -151,8 +151,7 @@ product_slow = results.speedup(UNOPTIMISED, over=DEFAULT, work=PRODUCT)
 #
 # A setting may do more than it promises
 # --------------------------------------
-# Fast maths also lets the compiler assume that no number is a NaN. Can you still rely on a NaN to tell
-# you of a fault?
+# Fast maths may change results, too. Can you still rely on a NaN to tell you of a fault?
 import jax
 
 x = jax.numpy.array([1, jax.numpy.nan], device=jax.devices("cpu")[0])
@@ -161,7 +160,8 @@ for name in DEFAULT, FAST_MATHS:
     print(name, jax.jit(lambda x: x - x, compiler_options=options)(x))
 
 # %%
-# A compiler that assumes there are no NaNs may replace ``x - x`` by 0, without looking at ``x``.
+# In exact arithmetic, ``x - x`` is 0, so with fast maths the compiler may replace it by 0, without
+# looking at ``x``.
 #
 # Takeaway
 # --------
