@@ -89,16 +89,16 @@ from jaxcap.mnist import train_flax
 Source(train_flax.data_mesh, train_flax.sharding)
 
 # %%
-# The trainer lays its arrays out in two ways. With ``sharding(mesh)``, each device has a copy of the
+# In training, arrays are laid out in two ways. With ``sharding(mesh)``, each device has a copy of the
 # weights and of all training images. With ``sharding(mesh, None, "data")``, the devices split each
 # batch: an array says which images are in it, with a row for each step and a column for each place in
-# the batch, and its columns are shared out. The rest of the program sends nothing, because
-# ``AxisType.Auto`` leaves that to XLA.
+# the batch, and its columns are shared out. No line sends anything between devices,
+# because ``AxisType.Auto`` leaves that to XLA.
 #
 # Eight devices learn what one learns
 # -----------------------------------
 # Will the losses be the same? A batch has as many images as before, and dropout takes its random
-# numbers from a key, as it did. But eight devices add up in another order than one, so sums may be
+# numbers from the same key. But eight devices add up in another order than one, so sums may be
 # rounded differently.
 #
 # To check, we train three times with the same batches, for a few steps in each of two short epochs. The
@@ -221,4 +221,4 @@ at_most = scaling.speedup(several, over="1 device")
 # were :measured:`at_most than one`. Parts of one CPU show that a program is right, but not how fast it
 # would be on real devices, so before you pay for eight of those, time a step on one and on two.
 #
-# Next: :doc:`who decides how an array is split </tutorials/applications/sharding>`, if XLA doesn't.
+# Next: :doc:`who decides how an array is split </tutorials/applications/sharding>`.

@@ -90,8 +90,8 @@ for way in ("NumPy", "jit"):
         print(f"{way:5} on arrays of {arrays:5} {time.short}")
 
 # %%
-# In each library, the difference between the two lines is the price of turning one kind of array into
-# the other. The notebook noticed it, too. If a loop calls the function, convert once, before it.
+# In each library, the difference between the two lines is the price of being given the other's arrays.
+# The notebook noticed it, too. If a loop calls the function, convert once, before it.
 #
 # One call can do a hundred operations
 # ------------------------------------
@@ -151,8 +151,8 @@ for size in (100, 1000):
     print(f"{size:5,} numbers: {flops:5,.0f} operations")
 
 # %%
-# To see the price of that thread by itself, turn it off, as in :doc:`what a loop costs
-# </tutorials/transformations/loops>`.
+# :doc:`What does a loop cost? </tutorials/transformations/loops>` turns that thread off and shows its
+# price by itself.
 #
 # Does JAX overtake NumPy as arrays grow?
 # ---------------------------------------
@@ -222,5 +222,5 @@ chain_numpy = chains.speedup("jit", over="NumPy", length=100)
 # JAX answers the same question in `its FAQ
 # <https://docs.jax.dev/en/latest/faq.html#is-jax-faster-than-numpy>`_. Has the price of a call
 # fallen over the years? :doc:`JAX by release </releases/index>` shows what a call took under each
-# release. Next: what comes before all calls. :doc:`What does a program pay before its first result?
+# release. Next: :doc:`What does a program pay before its first result?
 # </tutorials/performance/second_process>`

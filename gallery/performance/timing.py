@@ -3,7 +3,7 @@ How to time JAX, and how not to
 ===============================
 
 A wrong timing doesn't crash. It prints a number with a unit, and the number looks fine. This page
-makes eight mistakes on purpose, most of which we found in :doc:`published benchmarks
+makes eight mistakes on purpose, some of which we found in :doc:`published benchmarks
 </results/then_and_now>`. It shows how far off each of them is, and what to do instead.
 """
 
@@ -156,8 +156,8 @@ print("first call:", measured.first_call.short)
 print("later call:", measured.time.short)
 
 # %%
-# The average describes neither kind of call, and with a hundred calls, it would be another. You pay
-# for compiling once, so report the first call by itself.
+# The average describes neither kind of call, and depends on how many calls you make. You pay for
+# compiling once, so report the first call by itself.
 #
 # The call does work that you didn't mean to time
 # -----------------------------------------------
@@ -191,9 +191,9 @@ for label, some in ("memory kept", kept), ("default", by_default):
         print(f"  page faults, {kind}:", some.only(kind).faults_per_call)
 
 # %%
-# Where only one variant has page faults, the other looks better, but that is no merit of ``jit``. The
-# default is what your own program runs with, so its number is worth reporting, too. Say which of the
-# two you measured.
+# Where only one variant has page faults, the other looks better, but by how much is up to the
+# allocator. The figure takes the gain with memory kept for the real one, while your own program runs
+# with the default. So say which of the two you measured.
 #
 # **Mistake 5: wrapping anew in each call.** JAX keeps what it compiles for each function and for each
 # combination of shapes and dtypes. But a ``lambda`` that is written inside a call is a new function
@@ -216,8 +216,8 @@ for kind in kinds:
 # The comparison favours one side
 # -------------------------------
 # **Mistake 6: comparing different dtypes.** Unless you say otherwise, NumPy's floats have 64 bits and
-# JAX's have 32, which are fewer bytes to move. So how much of a headline like "JAX beats NumPy" is JAX,
-# and how much is the dtype? Here are products of matrices, first with the defaults:
+# JAX's have 32. So how much of a headline like "JAX beats NumPy" is JAX, and how much is the dtype?
+# Here are products of matrices, first with the defaults:
 different = products.speedup(mistakes.JAX_32, over=mistakes.NUMPY_64)
 alike = products.speedup(mistakes.JAX_32, over=mistakes.NUMPY_32)
 print("JAX in 32 bits, NumPy in 64:", different)
@@ -247,8 +247,8 @@ loop_is_weak = claim(
 loop_is_weak
 
 # %%
-# So let somebody write the opponent who knows it well, and try more than one size: on few numbers, much
-# of JAX's time is :doc:`the price of a call </tutorials/performance/dispatch_overhead>`.
+# So have the opponent written by somebody who knows it well, and try more than one size: on few
+# numbers, much of JAX's time is :doc:`the price of a call </tutorials/performance/dispatch_overhead>`.
 #
 # **Mistake 8: running it once.** Other programs run, and clock speeds drift, so a single run favours
 # the side that was lucky. In our experiments, both variants take a turn in each of many rounds. What
@@ -265,8 +265,8 @@ print("all processes:", overall)
 
 # %%
 # Had you run the code once, you might have published any of these single rounds. A median depends less
-# on the moment, but each process has another. So we take the median over all processes, with an interval
-# that predicts what as many new ones would say. :doc:`The next page
+# on the moment, but still differs from process to process. So we take the median over all processes,
+# with an interval that predicts what as many new ones would say. :doc:`The next page
 # </tutorials/performance/precision>` tests whether such intervals keep their word.
 #
 # A stopwatch and a checklist to keep

@@ -46,7 +46,7 @@ for loop in three:
 # The scan is one operation, whatever its length, and holds the body once. The ``fori_loop`` is one
 # operation, too: it `becomes a scan
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__ if the number of steps is
-# known during tracing, and then it can also be differentiated.
+# known during tracing, and then :func:`jax.grad` can go backwards through it.
 #
 # The compiler works on every copy
 # --------------------------------
@@ -93,7 +93,7 @@ grows_unrolled, grows_rolled = growth[PYTHON], growth[SCAN]
 # In a gradient, every copy grows
 # -------------------------------
 # A gradient goes through the loop forwards and then backwards, so every copy of an unrolled loop holds
-# more operations. How does the time to compile the gradient grow with the number of steps?
+# more operations. Will the time to compile grow in proportion to the number of steps?
 import time
 
 start = experiments.start(2)
@@ -200,8 +200,8 @@ _ = by_release.course_of(recorded(), name)
 #
 # What you append is lost; what you return is collected
 # -----------------------------------------------------
-# Because there is one body, Python doesn't run it in each step. It runs while JAX traces the loop, and
-# the steps are left to the compiled program. What will this list hold after three steps?
+# Python runs the body of a scan while JAX traces it, and leaves the steps to the compiled
+# program. What will this list hold after three steps?
 seen = []
 
 

@@ -222,8 +222,8 @@ except TypeError as error:
 # <https://docs.kidger.site/jaxtyping/>`__, and have them checked when the program runs.
 #
 # Settings come from a command line or a file, which no checker reads. The `ConfigDict
-# <https://github.com/google/ml_collections>`__ of Flax's MNIST example has no limits, nor a class in
-# which a checker could look up the names of its settings. The :doc:`training on this site
+# <https://github.com/google/ml_collections>`__ of Flax's MNIST example has neither limits nor a
+# class in which a checker could look up the names of its settings. The :doc:`training on this site
 # </tutorials/applications/mnist>` keeps its settings in a class made with `pydantic
 # <https://docs.pydantic.dev>`__, which declares names, types and limits::
 #
@@ -253,11 +253,11 @@ found_in_jax, found_typed = count_found("JAX"), count_found("typed")
 with_types = types_cost_little.estimate
 
 # %%
-# A type checker sees only what annotations tell it. Of :measured:`made` mistakes with transformed
-# functions, the checkers found :measured:`found_in_jax` with JAX's own transformations, which mostly
-# drop the annotations, and :measured:`found_typed` with typed ones, which keep them. In a call, types
-# should cost nothing: timed side by side, one with types was :measured:`with_types than one without`.
-# Shapes and limits have no type on this page, so test shapes with ``eval_shape``, and let a class check
-# the limits of settings.
+# A type checker learns from annotations what a transformation returns. Of :measured:`made` mistakes
+# with transformed functions, the checkers found :measured:`found_in_jax` with JAX's own
+# transformations, which mostly drop the annotations, and :measured:`found_typed` with typed ones,
+# which keep them. In a call, types should cost nothing: timed side by side, one with types was
+# :measured:`with_types than one without`. These types say nothing about shapes and limits, so test
+# shapes with ``eval_shape``, and let a class check the limits of settings.
 #
 # Next: :doc:`how to time JAX, and how not to </tutorials/performance/timing>`.
