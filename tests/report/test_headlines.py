@@ -97,6 +97,12 @@ def test_lines_are_named_where_they_end(overtaking: Overtaking, finding: str) ->
     assert_nothing_overlaps(figure)
 
 
+@pytest.mark.parametrize(("processes", "has_gaps"), [(STEADY, False), (VARIED, True)])
+def test_a_line_with_gaps_says_why(processes: Sequence[float], has_gaps: bool) -> None:
+    (axes,) = grown((0.25, 2, 8), 256, processes).draw().axes
+    assert ("no line where processes disagree" in axes.get_title(loc="left")) is has_gaps
+
+
 def test_description_gives_no_time_that_is_not_settled() -> None:
     settled, alone = (grown((0.25, 2, 8), 256, processes) for processes in (STEADY, (1.0,)))
     assert "NumPy took 4.1 ms" in str(settled.draw().get_label())

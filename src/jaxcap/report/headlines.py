@@ -19,7 +19,7 @@ from matplotlib.ticker import EngFormatter
 
 from jaxcap.report import figures
 from jaxcap.report.figures.pairs import draw_pairs
-from jaxcap.report.figures.series import Lines, draw_series, log_axes
+from jaxcap.report.figures.series import Lines, draw_series, log_axes, with_gaps
 from jaxcap.report.figures.values import PROCESS, limits_of
 from jaxcap.report.findings import in_words
 from jaxcap.results import ResultSet
@@ -114,7 +114,8 @@ class Overtaking:
             axes.set_xticks(self.sizes, [_count(size) for size in self.sizes])
             axes.tick_params(axis="x", labelsize=8)  # these are long
             axes.set_xlabel("numbers in the array")
-            axes.set_title(figures.TIME, fontsize=STYLE["font.size"])
+            words = with_gaps(figures.TIME, [series]).replace("; ", "\n")
+            axes.set_title(words, fontsize=STYLE["font.size"])
             if self.start and self.start > self.sizes[0] and self.at_largest.is_settled:
                 _mark_start(axes, self.start, f"{self.names[0]} is{self._again} faster")
             figures.label_ends(axes)
