@@ -78,13 +78,14 @@ Source(convolution._winograd)
 
 # %%
 # `Lavin and Gray <https://arxiv.org/abs/1509.09308>`__, who brought the algorithm to neural networks, use
-# it along rows and columns at once, which leaves a quarter of the multiplications.
+# it along rows and columns at once. For four by four outputs, that leaves a quarter of the multiplications.
 #
-# Half the numbers to multiply, half the numbers to write
-# -------------------------------------------------------
-# The algorithm saves more than multiplications. A matrix has to be written to memory before it can be
-# multiplied, and Winograd's six matrices hold half as many numbers as the matrix of all patches. We
-# count both for one batch of the training:
+# Half the multiplications, and smaller matrices
+# ----------------------------------------------
+# The algorithm saves more than multiplications. Both ways write matrices to memory before they
+# multiply them, and Winograd's six matrices hold half as many numbers as the matrix of all patches. But
+# their products hold half as many again as the one product with patches. We count multiplications
+# and matrices for one batch of the training:
 import jax
 import jax.numpy as jnp
 
@@ -157,17 +158,16 @@ for part in ("products", "whole"):
 # %%
 of_products, of_whole = shares.values()
 forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
-in_figure = f"{1 / forward_to_patches.value:.0%}"
 
 # %%
 # Alone, the products took :measured:`of_products` of their time with patches. Halving the multiplications
 # halves this time only if they run at the same rate, which can depend on the shapes of the matrices. The
 # whole convolution took :measured:`of_whole`: the work around the products has changed as well.
 #
-# In the figure, the layer took :measured:`in_figure` of the time with patches. There, patches convolve the
-# whole batch at once, and only Winograd's algorithm works by eights, so that the pool that follows
-# :doc:`may find its input in the cache </tutorials/applications/training_speed>`. The layer also adds a
-# bias, applies an activation, and keeps what its backward pass will need.
+# In the figure, the layer was :measured:`forward_to_patches than with patches`. There, patches
+# convolve the whole batch at once, and only Winograd's algorithm works by eights, so that the pool that
+# follows :doc:`may find its input in the cache </tutorials/applications/training_speed>`. The layer also
+# adds a bias, applies an activation, and keeps what its backward pass will need.
 #
 # The price is accuracy
 # ---------------------

@@ -188,11 +188,10 @@ for name in (EVERYTHING, INPUTS):
 # %%
 # We found that out without allocating a gigabyte. The same arithmetic finds the largest batch.
 #
-# Does a process keep to the plan?
-# --------------------------------
-# On a CPU, the operating system keeps a record of the most memory that a process has held, and on other
-# devices, JAX keeps one. By how much does a call raise this record? It never falls, so each call gets a
-# fresh process, and a batch so large that little else matters:
+# Does a process keep to such a plan? On a CPU, the operating system keeps a record of the most memory
+# that a process has held, and on other devices, JAX keeps one. By how much does a call raise this
+# record? It never falls, so each call gets a fresh process, and a batch so large that little else
+# matters:
 from jaxcap.measure import peak
 
 point = {"layers": 32, "width": 64, "batch": 4096}
@@ -217,8 +216,8 @@ Table("Temporaries and results of one call", columns, rows)
 
 
 # %%
-# The two numbers differ by :measured:`excess`. On a CPU, the record counts the whole process, and the
-# plan is for the compiled program alone, so leave some room.
+# Planned and measured memory differ by :measured:`excess`. On a CPU, the record counts the whole
+# process, and the plan is for the compiled program alone, so leave some room.
 #
 # The compiler may undo a checkpoint
 # ----------------------------------

@@ -157,3 +157,10 @@ def test_course_of_memory_has_no_processes(releases: Releases) -> None:
     figure = figures.course(memory, [], NAMES)
     assert figure.get_suptitle() == "No certain change in any release"
     assert figure.axes[0].get_title(loc="left") == memory.benchmark
+
+
+def test_a_dotted_line_says_slower_of_time_and_more_of_memory(releases: Releases) -> None:
+    memory, *_ = releases.of_jax("temporary memory")
+    for measured, word in ((series(releases, REGRESSES), "slower"), (memory, "more")):
+        axes, *_ = figures.course(measured, releases.changes, NAMES).axes
+        assert f"orange: {word}" in axes.get_xlabel()

@@ -70,6 +70,7 @@ def test_names_that_nobody_knows_differ_as_long_as_there_are_colours() -> None:
     colours = figures.palette(["a", "b", "a", "c"])
     assert list(colours) == ["a", "b", "c"]
     assert len(set(colours.values())) == 3
+    assert list(figures.palette(["b", "jit", "a"])) == ["b", "jit", "a"]
     assert figures.palette(["b", "jit"])["b"] != figures.palette(["jit"])["jit"]
     of_libraries = {VARIANTS[name] for name in ("NumPy", "JAX", "PyTorch")}
     assert not of_libraries & {figures.palette([name])[name] for name in map(str, range(20))}

@@ -228,7 +228,10 @@ def course(
         axes.yaxis.set_major_formatter(in_bytes if series.is_exact else EngFormatter("s"))
         scale = ", log scale" if axes.get_yscale() == "log" else ""
         axes.set_ylabel(f"{series.quantity}{scale}\n(lower is better)")
-        words = {c.ratio > 1: "orange: slower" if c.ratio > 1 else "blue: faster" for c in changes}
+        better, worse = ("less", "more") if series.is_exact else ("faster", "slower")
+        words = {
+            c.ratio > 1: f"orange: {worse}" if c.ratio > 1 else f"blue: {better}" for c in changes
+        }
         marks = f"\ndotted: {', '.join(words.values())}" if words else ""
         axes.set_xlabel(f"release of JAX (dashed: as under {measured[-1]}){marks}")
         by_size = sorted(changes, key=lambda change: change.factor, reverse=True)

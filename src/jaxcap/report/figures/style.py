@@ -142,11 +142,13 @@ def escape_math(text: str) -> str:
 def palette(names: Iterable[str]) -> Mapping[str, str]:
     """Give each name its colour: that of ``VARIANTS``, so that all figures agree, or one by its letters.
 
-    A name without a colour of its own takes the next one that is free, if another name has that.
+    The names keep their order. A name without a colour of its own takes the next one that is free, if
+    another name has that.
     """
     chosen: dict[str, str] = {}
     unknown = []
-    for name in dict.fromkeys(names):
+    in_order = list(dict.fromkeys(names))
+    for name in in_order:
         start = max((start for start in VARIANTS if name.startswith(start)), key=len, default=None)
         if start is None:
             unknown.append(name)
@@ -156,7 +158,7 @@ def palette(names: Iterable[str]) -> Mapping[str, str]:
         own = crc32(name.encode()) % len(_NEUTRAL)
         turned = (*_NEUTRAL[own:], *_NEUTRAL[:own], *COLOURS)
         chosen[name] = next((c for c in turned if c not in chosen.values()), _NEUTRAL[own])
-    return chosen
+    return {name: chosen[name] for name in in_order}
 
 
 def log_axis(
