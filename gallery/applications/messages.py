@@ -4,8 +4,8 @@ How much do devices have to send?
 
 Devices that share a training step have to send each other numbers, and wait for them. How much they
 send depends on what you split, and you can know it before the program runs. This page works it out
-on paper for two ways, reads it off the compiled programs, and finds that two programs needn't send
-the same for the same split. Then it times the steps: does the one that sends less take less time?
+on paper for two ways, reads it off the compiled programs, and finds that the split alone doesn't
+settle what a program sends. Then it times the steps: does the one that sends less take less time?
 """
 
 # %%
@@ -23,7 +23,7 @@ Source(sharded_step.loss)
 # If the batch is split, each device computes the gradient for its own examples, and these gradients
 # have to be added up. They have as many numbers as the two matrices. If the units are split, each
 # device computes what its units contribute to the predictions, and these contributions have to be
-# added up. They have as many numbers as the targets. Everything else, a device can compute by itself.
+# added up. They have as many numbers as the targets. A device can compute everything else by itself.
 #
 # To add up an array over all devices, and give each of them the sum, is called an *all-reduce*. If
 # ``n`` devices share the adding equally, each `has to send
@@ -179,8 +179,9 @@ types_sent, hand_sent = (
 #
 # In ``loss_of_split_weights``, we asked for copies of the weights, so by the rule of the page before,
 # the gradient with respect to them is a copy as well. An all-reduce gives all of it to each device,
-# which then keeps its own part. Replacing that by a reduce-scatter is left to the compiler. These programs
-# were compiled for a CPU. XLA may choose other messages for your devices, so read the program for those.
+# which then keeps its own part. It is up to the compiler to replace that by a reduce-scatter. These
+# programs were compiled for a CPU, and XLA may choose other messages for your devices, so read the
+# program for those.
 #
 # Does the step that sends less take less time?
 # ---------------------------------------------
@@ -225,13 +226,13 @@ by_units = step_times.speedup(
 # %%
 # With the smallest batch, what the two ways send differs by a factor of :measured:`bytes_ratio`, and
 # split units were :measured:`by_units than a split batch`. The two factors needn't agree, because a
-# step also has to compute. But does at least the time of a message follow its bytes?
+# step also has to compute. Does at least a message by itself take as long as its bytes suggest?
 #
 # What a message costs besides its bytes
 # --------------------------------------
 # We timed an all-reduce, a reduce-scatter and an all-gather of vectors of several sizes, and for
-# comparison a copy of all vectors on one device. If only bytes took time, vectors ten times as long
-# would take ten times as long to send. Do they?
+# comparison a copy of all vectors on one device, which waits for no other. If only bytes took time,
+# vectors ten times as long would take ten times as long to send. Do they?
 from jaxcap.experiments.collectives import COPY, GATHER, PSUM, SCATTER
 
 message_times = experiments.COLLECTIVES.run(budget_s=0.03)
@@ -256,10 +257,10 @@ by_time = f"{longest.time.value / shortest.time.value:.2g}"
 
 # %%
 # From the shortest vectors to the longest, the bytes of an all-reduce grow by a factor of
-# :measured:`by_size`, and its time by a factor of :measured:`by_time`. If bytes were all that takes
-# time, the two factors would be the same. The smaller the second one, the more of a short message's
-# time goes into what any message needs, such as waiting: no device can have the sum before the last
-# one has joined in. Our prediction counts bytes, so it says most about large messages.
+# :measured:`by_size`, and its time by a factor of :measured:`by_time`. The smaller the second
+# factor, the more of a short message's time goes into what any message needs, such as waiting: no
+# device can have the sum before the last one has joined in. Our prediction counts bytes, so it says
+# most about large messages.
 #
 # Takeaway
 # --------
@@ -267,7 +268,7 @@ by_time = f"{longest.time.value / shortest.time.value:.2g}"
 # units, they exchange results for the whole batch. Count the numbers in both, and you know which
 # split sends fewer. Then read the messages in the compiled program. For one and the same split of
 # the weights, each device had to send :measured:`types_sent` when we left the messages to JAX and
-# XLA's compiler for CPUs, and :measured:`hand_sent` when we wrote them.
+# XLA's compiler for CPUs, and :measured:`hand_sent` in a ``shard_map``.
 #
 # Time the step before you choose, because devices also have to compute and to wait. With the
 # largest batch, a split batch sends less, and its step was

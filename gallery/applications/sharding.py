@@ -3,7 +3,7 @@ Who decides how an array is split?
 ==================================
 
 You have told JAX how the arguments of a function are split among devices. Something has to decide how
-its result is split, and with that what the devices send each other. :doc:`On the previous page
+its result is split, and what the devices send each other depends on that. :doc:`On the previous page
 </tutorials/applications/scaling_out>`, XLA decided, out of sight. On this page, JAX decides and
 writes its decision into the type of each array, and then you decide, in a program for one of the
 devices. A single device is enough to follow, and a CPU will do.
@@ -44,8 +44,8 @@ print(jax.typeof(jax.eval_shape(jnp.matmul, batch, matrix)))
 # you say otherwise, `since JAX 0.9
 # <https://github.com/jax-ml/jax/commit/89401bd3143e448eec169732295470ccb9ff97af>`__.
 #
-# Where there is a choice, JAX asks
-# ---------------------------------
+# Where JAX has no rule, it asks
+# ------------------------------
 # The product above needs no message. But split both matrices along the axis over which their product
 # sums, and each device can compute only a part of every sum. ``show_type`` prints the type of the
 # result, or the error if there is none:
@@ -79,14 +79,14 @@ show_type(partial(jnp.sum, axis=0), batch)
 # %%
 # It doesn't, because `JAX has a rule for sums
 # <https://docs.jax.dev/en/latest/201/sharding.html#result-shardings-follow-simple-rules-or-error-and-require-annotation>`__:
-# every device gets the result. So an error means that JAX has no rule, but you won't get one for
-# each message. The types tell you where arrays are; :doc:`the next page
-# </tutorials/applications/messages>` shows how much has to be sent.
+# every device gets the result. So a program that raises no error may still send messages. The types
+# tell you where arrays are; :doc:`the next page </tutorials/applications/messages>` shows how much has
+# to be sent.
 #
 # One step, split in three ways
 # -----------------------------
-# How much of a program has to know about devices? Here is a training step of two layers. It has one
-# expression about splits: ``out_sharding`` asks for predictions that are split as their targets are.
+# How much of a program has to know about devices? In this training step of two layers, one product
+# does: its ``out_sharding`` asks for predictions that are split as their targets are.
 from jaxcap.kernels import sharded_step
 from jaxcap.report.source import Source
 
@@ -131,7 +131,8 @@ figures.headline(figure, finding, "What one of eight devices has", words)
 # %%
 # In the third way, known as *FSDP* or as the third stage of `ZeRO
 # <https://arxiv.org/abs/1910.02054>`__, a device collects the weights of the others when it needs
-# them. So this way has a loss of its own, which asks for copies with :func:`jax.reshard`:
+# them. To say so in the program, the loss of this way first asks for copies with
+# :func:`jax.reshard`:
 Source(sharded_step.loss_of_split_weights)
 
 
@@ -155,8 +156,9 @@ for way in ways:
 # %%
 # In all three ways, the new weights are split as the old ones were, so the next step can begin. The
 # reason is another of JAX's rules: the gradient with respect to an array like these `has the type
-# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__ of that array. In the first way, the weights are copies, so every device gets the whole gradient, and the
-# devices have to add up their parts, though no line of the program says so.
+# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__ of that array. In the first way, the
+# weights are copies, so every device has to get the whole gradient. For that, the devices add up their
+# parts, though no line of the program says so.
 #
 # The types also say what a device has to hold. Where will that be least?
 from math import prod
@@ -182,7 +184,7 @@ for way in ways:
 # In a ``shard_map``, you decide
 # ------------------------------
 # Finally, you can write the program of one device, for :func:`jax.shard_map`. Inside that program,
-# the mesh is in its third mode, ``Manual``, and an array is only this device's part of the whole.
+# the axis is in the third mode, ``Manual``, and an array is only this device's part of the whole.
 # ``in_specs`` says how the arguments are split, and ``out_specs`` how the results are. Here each
 # device adds up its own examples, and ``jax.P()`` promises that the result is the same on every
 # device. Which of the two programs keeps that promise?

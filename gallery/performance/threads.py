@@ -34,9 +34,10 @@ Source(threads.at_work, threads.usage_on_one_core)
 
 # %%
 # A setting may be read only once, so each count needs a fresh process, which repeats a product of two
-# matrices and a ``tanh``. A process that uses several threads refutes a limit. One that uses a
-# single thread may only have been held up, so then we try a second. If more than twenty cores share
-# the work, no thread may have a twentieth of it, so each busy core counts as a thread, too:
+# matrices and a ``tanh``. A process that uses several threads refutes a limit. In one that uses a
+# single thread, the others may only have been held up, so we then try a second process. If more than
+# twenty cores share the work, no thread may have a twentieth of it, so each busy core counts as a
+# thread, too:
 from jaxcap.measure import fresh
 
 CALLS = "product", "tanh"
@@ -79,13 +80,12 @@ Table("Threads at work under each limit", headers, rows)
 # %%
 # Of the four limits, :measured:`outcome`.
 #
-# A variable or a flag works only if something reads it. ``OMP_NUM_THREADS`` is meant for programs that
-# use `OpenMP <https://www.openmp.org/spec-html/5.1/openmpse59.html>`__. XLA accepted the flag without
-# complaint, whether or not it did anything. XLA reads ``PJRT_NPROC`` today, but a later release may read
-# something else. Linux itself keeps a process to the cores that
-# ``sched_setaffinity`` allows, and XLA `counts these cores
-# <https://github.com/jax-ml/jax/issues/1539>`__ when it makes its pools. The command ``taskset``
-# sets the same limit without any change to your code, here to four cores:
+# A variable works only in a program that reads it. ``OMP_NUM_THREADS`` is meant for programs that use
+# `OpenMP <https://www.openmp.org/spec-html/5.1/openmpse59.html>`__. XLA reads ``PJRT_NPROC`` today, but
+# a later release may read something else. XLA accepted the flag without complaint, whether or not the
+# flag did anything. Linux itself keeps a process to the cores that ``sched_setaffinity`` allows, and XLA
+# `counts these cores <https://github.com/jax-ml/jax/issues/1539>`__ when it makes its pools. The command
+# ``taskset`` sets the same limit without any change to your code, here to four cores:
 #
 # .. code-block:: console
 #
@@ -98,10 +98,9 @@ Table("Threads at work under each limit", headers, rows)
 # A promise of speed needs a timer
 # --------------------------------
 # Other flags change how XLA compiles. In the variable ``XLA_FLAGS``, a flag holds for the `whole process
-# <https://docs.jax.dev/en/latest/xla_flags.html>`__, and if XLA doesn't know its name, it ends the
-# process. :func:`jax.jit` takes such flags `for one function
-# <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__, as ``compiler_options``, where a wrong
-# name :doc:`raises an exception </exercises/11_second_process>`. We try three:
+# <https://docs.jax.dev/en/latest/xla_flags.html>`__, while :func:`jax.jit` takes such flags `for one
+# function <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__, as ``compiler_options``. We try
+# three:
 from jaxcap.experiments import compiler_options as experiments
 
 for name, options in experiments.OPTIONS.items():
@@ -177,7 +176,7 @@ if not can_tell:
 fast = fast_maths_pays.estimate
 
 # %%
-# Check a setting by what it promises. For a limit, count threads: of the four that we tried,
+# Check that a setting does what it promises. For a limit, count threads: of the four that we tried,
 # :measured:`outcome`. On Linux, ``taskset`` sets a limit that the operating system enforces.
 #
 # For speed, time your own function with the setting and without. On this page's machine, ``gelu`` with
