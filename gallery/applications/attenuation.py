@@ -12,7 +12,7 @@ question that you ask.
 # %%
 # An optimum beside the truth
 # ---------------------------
-# :doc:`Two pages ago </tutorials/applications/calibration>` we calibrated a cheap sensor by a good
+# :doc:`Two pages ago </tutorials/applications/calibration>` we calibrated a cheap sensor against a good
 # one. The readings were simulated, so we know the slope and the offset behind them. Which has the
 # larger error on these readings, the optimum or the truth?
 import matplotlib.pyplot as plt
@@ -100,9 +100,9 @@ for assumed in (10 * ratio, ratio, ratio / 10, 1):
 print("turned round:", np.polyfit(reference, reading, 1))
 
 # %%
-# A rough guess of the ratio is good enough. But to assume equal noise, for sensors as different as these,
-# leaves much of the bias. The question turned round needs no ratio, and comes close as well, because
-# nearly all noise is in the readings.
+# Here, a rough guess of the ratio is good enough. But to assume equal noise, for sensors as different as
+# these, leaves much of the bias. The question turned round needs no ratio, and comes close as well, because
+# the reference's noise is small beside the range of the quantities.
 #
 # For a single sensor, a good result may be luck, so try all three on a hundred sensors that follow the
 # same law:
@@ -160,8 +160,8 @@ for place, ends in {"inside": (low, high), "above": (high, 2 * high)}.items():
         print(f"{place:6} {name:13} rmse {size:.4f}, mean {mean:+.4f}")
 
 # %%
-# Of quantities that are spread as in the calibration, least squares has the smaller error, because
-# that is what it minimises. But it pulls every reading towards the middle of the range, so larger
+# For quantities spread as in the calibration, least squares has the smaller error, because that is
+# what it minimises. But it pulls every reading towards the middle of the range, so larger
 # quantities come out too low, as their mean error shows.
 #
 # Takeaway

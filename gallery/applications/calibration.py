@@ -38,8 +38,8 @@ print("error in NumPy:", rmse(START, reference, reading))
 print("error in JAX:  ", jax.jit(rmse)(START, reference, reading))
 
 # %%
-# JAX gives fewer digits because it computes in 32 bits by default. SciPy works in 64, so for the searches
-# we let JAX do so, too.
+# JAX gives fewer digits because it computes in 32 bits by default. SciPy works in 64, so we run the
+# searches in 64 bits.
 #
 # Three ways to search
 # --------------------
@@ -128,7 +128,8 @@ Table("Three searches and the exact optimum", headers, rows, [note])
 # Do fewer evaluations save time?
 # -------------------------------
 # Make a prediction from the table: if the first search takes a second, how long do the other two
-# take? We time all three in 64 bits, after JAX has compiled its functions:
+# take? We time all three in 64 bits, after JAX has compiled its functions and has its readings on the
+# device:
 from jaxcap.experiments import calibration as experiments
 
 times = experiments.OPTIMISERS.run(budget_s=0.05)
@@ -198,10 +199,10 @@ for one, count, way in (
     print(f"in a fit of {times.only(way).time.short}")
 
 # %%
-# An evaluation with its gradient took :measured:`dearer` as long as NumPy's without. What is left of a
-# fit is mostly SciPy's own work: between evaluations, Python code forms the differences, if there are
-# any, and chooses directions and the lengths of steps. With fewer evaluations there is less of that, so a
-# gradient may save time even if the evaluations together don't.
+# An evaluation with its gradient took :measured:`dearer` as long as NumPy's without. These are the fastest
+# calls, in a tight loop, and calls in a fit may be slower. The rest of a fit is SciPy's own work: Python
+# code chooses directions and the lengths of steps and, without a gradient, forms the differences. A
+# gradient spares SciPy the differences, so it may save time even if the evaluations together don't.
 #
 # More readings change the balance. How do NumPy and compiled JAX compare on the error alone, here in 32
 # bits, when their number grows?
@@ -252,8 +253,8 @@ with_gradient = times.speedup(
 )
 
 # %%
-# With two parameters and ten thousand readings, JAX's gradient left SciPy :measured:`count_with` of
-# :measured:`count_without` evaluations, each of which took :measured:`dearer` as long. The fit was
+# With two parameters and ten thousand readings, SciPy needed :measured:`count_with` evaluations with JAX's
+# gradient instead of :measured:`count_without`, and each took :measured:`dearer` as long. The fit was
 # :measured:`with_gradient than with differences`. A fit inside JAX, once compiled, was
 # :measured:`whole_fit than SciPy's with differences`.
 #

@@ -68,8 +68,8 @@ for dtype in ("float64", "float32"):
 # %%
 # In 32 bits, JAX reported :measured:`failures` of the hundred fits as failures. But none of the
 # hundred, whatever the report, was farther from its optimum than :measured:`worst`, in slope or in
-# offset. How much smaller could their errors have become? Compare that with the gap between
-# neighbouring numbers of float32:
+# offset. From here on, "the hundred" are these fits in 32 bits. How much smaller could their errors have
+# become? Compare that with the gap between neighbouring numbers of float32:
 with jax.enable_x64(True):
     error_of_each = jax.jit(jax.vmap(rmse))
     ends = found.x.astype("float64")
@@ -83,7 +83,7 @@ print(f"gap between numbers:   {gap:.1e}")
 # %%
 # A minimum is flat at its bottom, so the error hardly falls over the last stretch. When the gain
 # that is left is smaller than the gap, rounding hides it. The *line search*, which chooses the length of
-# a step, then finds none that lowers the computed error as it should, and gives up. In 64 bits, the gaps
+# a step, then finds no length that lowers the computed error enough, and gives up. In 64 bits, the gaps
 # are so much smaller that the gradient comes close enough to zero first.
 #
 # A search succeeds if all components of its gradient are below a limit, ``gtol``, and the result contains
@@ -125,17 +125,17 @@ print("JAX's status here:", lost.status, "and in the hundred fits:", statuses)
 #
 # The gradient shows how far there is to go
 # -----------------------------------------
-# So far, we judged searches by exact optima, which you won't have. At an optimum, the gradient is zero.
-# How small is small enough depends on your units, but divided by the curvature, the gradient becomes a
-# distance: an estimate of how far each parameter is from its best value. With several parameters, the
-# curvature is a matrix, which :func:`jax.hessian` computes. Where all its eigenvalues are positive, the
-# error curves upwards in every direction, as it does around a minimum:
+# So far, we have judged searches by the exact optima, which you won't have. At an optimum, the gradient
+# is zero. How small is small enough depends on your units, but divided by the curvature, the gradient
+# becomes a distance: an estimate of how far each parameter is from its best value. A minus sign makes it
+# point there. With several parameters, the curvature is a matrix, which :func:`jax.hessian` computes. Where all
+# its eigenvalues are positive, the error curves upwards in every direction, as it does around a minimum:
 
 
 def judge(parameters, *data):
     gradient = jax.grad(rmse)(parameters, *data)
     curvature = jax.hessian(rmse)(parameters, *data)
-    to_go = jnp.linalg.solve(curvature, gradient)
+    to_go = -jnp.linalg.solve(curvature, gradient)
     return to_go, jnp.linalg.eigvalsh(curvature)
 
 
