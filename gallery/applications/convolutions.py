@@ -117,9 +117,9 @@ figures.headline(figure, finding, "Gradient with respect to the kernel")
 # --------------------------------------------------
 # XLA labels each convolution with the order of its dimensions. In ``b01f_01io->b01f``, the images
 # come first: ``b`` is the batch, ``0`` and ``1`` are rows and columns, and ``f`` stands for
-# features, the channels over which a convolution sums. Then comes the kernel, with ``i`` for input
-# channels and ``o`` for output channels, and after the arrow the result. Which labels do the two
-# programs have?
+# features, or channels. Then comes the kernel, with ``i`` for input channels, over which the
+# convolution sums, and ``o`` for output channels, and after the arrow the result. Which labels do
+# the two programs have?
 import re
 
 programs = {
@@ -149,8 +149,8 @@ once_in_order, loop_in_order = (
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/conv_canonicalization.h>`__ transposes
 # the arrays, but only around convolutions at the top level of a program. The body of a loop lies
 # one level below, so a convolution there keeps its order. If that is another one, as in a gradient, it
-# misses the fast code. A user `reported the slow loop
-# <https://github.com/jax-ml/jax/issues/12868>`__ in 2022.
+# misses the fast code. A user `reported such a loop
+# <https://github.com/jax-ml/jax/issues/12868>`__ in 2022, around a convolution with channels first.
 #
 # In the program for all images at once, :measured:`once_in_order` convolutions had the order
 # ``b01f_01io->b01f``, and in the loop :measured:`loop_in_order`. If a loop of yours is slow, search
@@ -202,8 +202,8 @@ patches_loop = f"{gradient_ms['by_patches'][1]:.0f} ms"
 # a loop over two halves. With arrays transposed by hand, the loop took :measured:`by_hand_ms`, and with
 # patches :measured:`patches_loop`.
 #
-# Patches turn a convolution into a product of matrices, which has no such order, but takes memory.
-# Outside of a loop, the backward pass of a layer was
+# Patches replace XLA's convolution with a product of matrices, but they take memory. Outside of a loop,
+# the backward pass of the second convolution with patches was
 # :measured:`backward_to_xla than with XLA's convolution`.
 #
 # Next: :doc:`does a convolution need all its multiplications?

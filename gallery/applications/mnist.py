@@ -12,9 +12,8 @@ successes are counted. Only then is it worth asking :doc:`which of the two is fa
 # %%
 # Handwritten digits
 # ------------------
-# The network will learn to read digits from MNIST, a collection of 70,000 small images. Training on
-# all of them would keep a CPU busy for a long time, so there we take a subset that comes with our
-# package:
+# The network will learn to read digits from MNIST, a collection of 70,000 small images. These would
+# keep a CPU busy for a long time, so on a CPU we take a subset that comes with our package:
 import jax
 
 from jaxcap.mnist import data
@@ -93,9 +92,8 @@ for layer, arrays in weights.items():
 
 # %%
 # In Flax, the outputs come last, and in PyTorch first, so the axes have to change places. If you
-# forget that for one of these four, PyTorch refuses the kernel, because its shape doesn't fit. But a
-# shape that fits can still be wrong: ``kernel.T`` fits in a convolution, too, where it mistakes rows
-# for columns. The right order there is ``kernel.transpose(3, 2, 0, 1)``.
+# forget that for one of these four, PyTorch refuses the kernel, because its shape doesn't fit. In a
+# convolution, ``kernel.transpose(3, 2, 0, 1)`` is the right order.
 #
 # The layer ``dense1`` needs more care. Its input is an image, flattened to a vector. Flax flattens
 # an image with the channels last, and PyTorch one with the channels first, so the same numbers
@@ -129,8 +127,8 @@ for way, dense1 in ways.items():
 # Equal trainings have equal losses
 # ---------------------------------
 # Now let both networks learn. A step in JAX is a function that takes the state of the training,
-# weights and momentum, and returns the next state and the loss. Its first argument holds what stays
-# the same:
+# weights and momentum, and returns the next state and the loss. Its first argument holds the
+# network without its weights, and settings:
 from jaxcap.mnist import train_flax
 
 Source(train_flax.step)
@@ -151,9 +149,9 @@ in_flax = partial(
 )
 
 # %%
-# So with dropout off, the losses of the first steps should be equal but for rounding, which grows
-# from step to step. Would they betray a small mistake? To find out, we add a third training, in
-# PyTorch, whose learning rate is two per cent too high:
+# So with dropout off, the losses of the first steps should be equal but for rounding. Would they
+# betray a small mistake? To find out, we add a third training, in PyTorch, whose learning rate is
+# two per cent too high:
 from jaxcap.mnist.config import THREE_EPOCHS
 from jaxcap.mnist.train_flax import initial_weights
 from jaxcap.mnist.train_torch import TorchTrainer
@@ -255,8 +253,8 @@ figures.label_ends(axes)
 # From the same seed, the two frameworks end up to :measured:`apart` percentage points apart. Before
 # you make anything of that, look at the lines of one colour: within a *single* framework, two seeds
 # end up to :measured:`within` points apart. Flax was ahead for :measured:`flax_ahead` seeds. Even a
-# lead in all three would prove little, because one of two equals wins all three in a quarter of all
-# cases.
+# lead in all three would prove little, because one of two equally good frameworks leads in all three
+# in a quarter of all cases.
 #
 # Every image counts once
 # -----------------------

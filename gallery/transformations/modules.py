@@ -65,7 +65,7 @@ for _ in range(3):
 # We time a step of ten layers in :doc:`three forms </results/experiments/stacks>`: on a module with
 # ``nnx.jit``, on a state that was split once, and on a dict, without Flax. All three compute the same
 # loss and gradient, which is little work, because a layer has only 8 units. How much shorter will the
-# step be without Flax?
+# step be if the model was split once?
 from jaxcap.experiments import stacks as experiments
 
 results = experiments.STACKS.run(budget_s=0.03)
@@ -99,8 +99,8 @@ splitting_pays
 #
 # The extra work is done in Python
 # --------------------------------
-# All three compute the same loss and gradient, so we look for the difference in the work around
-# these. Python can report each call of a Python function:
+# The difference must lie in the work around the loss and gradient. Python can report each call of a
+# Python function:
 import sys
 
 
@@ -153,7 +153,8 @@ for step in as_tree, bound:
 
 # %%
 # Both steps change their module, and arrive at the same loss. The price is that ``graph=False`` passes
-# on new numbers alone: an attribute that a step adds to the module is lost, and a variable `shared
+# on the new values of variables alone: an attribute that a step adds to the module is lost, and a
+# variable `shared
 # <https://flax.readthedocs.io/en/latest/api_reference/flax.nnx/transforms.html>`__ by two layers is
 # an error. Calls differ in length, so time your own step before you choose.
 #
