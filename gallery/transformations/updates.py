@@ -228,4 +228,4 @@ single_update = single_update_pays.estimate
 # each swap in a loop was :measured:`single_update than two`. Before you run a compiled
 # function, its ``memory_analysis()`` and ``as_text()`` show you copies, though not every one.
 #
-# Next: :doc:`many elements at once </tutorials/transformations/indexing>`, to add, read and sort.
+# Next: :doc:`many elements at once </tutorials/transformations/indexing>`, to read and to add.

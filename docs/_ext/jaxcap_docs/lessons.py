@@ -173,7 +173,7 @@ KEYWORDS = {
     ),
     "transformations/mapped_loops": ("lax.map", "lax.cond", "ragged batch"),
     "transformations/updates": ("buffer donation", "in-place update", "memory_analysis", "ref"),
-    "transformations/indexing": ("scatter", "gather", "segment_sum", "one-hot", "sort"),
+    "transformations/indexing": ("scatter", "gather", "segment_sum", "one-hot"),
     "transformations/pytrees": ("jax.tree.map", "Optax", "nested dicts", "leaves"),
     "transformations/modules": ("NNX", "Flax", "mutable state", "jit_partial"),
     "transformations/typed_transformations": ("type checking", "mypy", "pyright"),
