@@ -4,9 +4,9 @@ How few bits are enough?
 
 JAX stores a floating-point number in :doc:`four bytes </tutorials/basics/jnp_and_numpy>`, unless you
 ask for something else. With two bytes each, twice as many fit into memory, and `some devices
-<https://docs.jax.dev/en/latest/201/precision.html>`__ can compute with them faster. But if all numbers
-of a network have two bytes, it may stop learning. This page finds out which numbers need four, and
-whether giving two to the others saves time.
+<https://docs.jax.dev/en/latest/201/precision.html>`__ can compute with them faster. But a network whose
+numbers all have two bytes may stop learning. Which of them need four? We start with a count that gets
+stuck, find the same in training, and ask in the end whether two bytes for all other numbers save time.
 """
 
 # %%
@@ -30,8 +30,8 @@ for name in (FLOAT32, FLOAT16, BFLOAT16):
 
 # %%
 # In 16 bits, the total gets stuck without a warning, because the numbers of a format have gaps between
-# them, which widen as the numbers grow. A floating-point number spends one bit on its sign, some on an
-# *exponent*, which sets its size, and the rest on a *fraction*, which holds its digits:
+# them, which widen as the numbers grow. How wide they are depends on how a format divides its bits
+# between an *exponent*, which sets the size of a number, and a *fraction*, which holds its digits:
 rows = []
 for name in (FLOAT32, FLOAT16, BFLOAT16):
     info = jnp.finfo(name)
@@ -52,22 +52,23 @@ Table("Bits, and what they can represent", ("format", *columns), rows)
 #
 # Any 16-bit total that your own loop keeps is at risk: a counter, a running loss, a moving average.
 # :func:`jax.numpy.sum` is safer, because it `adds numbers of 16 bits in a longer format
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce_sum.html>`__, and rounds to 16 bits
-# only at the end.
+# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce_sum.html>`__, and rounds only at the end.
+# To have the total itself in float32, pass ``dtype`` to a sum, or ``preferred_element_type`` to
+# :func:`jax.numpy.matmul`, whose results are sums, too.
 #
 # Weights that stop learning
 # --------------------------
-# A weight is such a total as well, because training adds many small steps to it. The usual remedy is
-# from a `paper on mixed precision <https://arxiv.org/abs/1710.03740>`__: keep the weights in float32,
-# as *master weights*, and compute each gradient in 16 bits, from a rounded copy. In our training
-# step, the weights keep their format, and the gradient is computed in the format of ``x`` and ``y``,
-# the inputs and the targets:
+# A weight is such a total as well, because training adds many small steps to it. So a `paper on mixed
+# precision <https://arxiv.org/abs/1710.03740>`__ keeps the weights in float32, as *master weights*, and
+# computes each gradient in 16 bits, from a rounded copy. Our training step can do the same. The
+# weights keep their format, and the gradient is computed in that of ``x`` and ``y``, the inputs and the
+# targets:
 Source(bits.step)
 
 # %%
-# We train a network of 64 units to compute what another of that size computes, so a solution
-# exists. For each of four ways to train, here are the formats of the weights and of the gradient.
-# Which of them will come close to the solution?
+# We train a network of 64 units to compute what another of that size computes, so a solution exists.
+# Here are four pairs of formats, for the weights and for the gradient. Which will bring the loss close
+# to zero?
 formats = {
     FLOAT32: (FLOAT32, FLOAT32),
     FLOAT16: (FLOAT16, FLOAT16),
@@ -103,17 +104,16 @@ figures.label_ends(axes)
 # %%
 # As training goes on, its steps get smaller. Once a step is smaller than half the gap between a
 # weight and the next number, rounding undoes the step. The wider the gaps of a format, the sooner
-# this happens to its weights, so those in bfloat16 are the first to stop. Master weights collect
-# such steps until they add up to a gap. Coarse gradients do less harm: each is computed afresh,
-# from wherever the last step has led, so their errors don't pile up.
+# this happens, so weights in bfloat16 are the first to stop. In float32, the same steps add up. A
+# coarse gradient does less harm, because each is computed afresh, from wherever the last step has led.
 #
 # Gradients that vanish
 # ---------------------
-# In float16, the weights learn for longer, but its exponent has fewer bits, so it has less range. Suppose
-# that the targets are in metres instead of millimetres, and the weights of the last layer a thousand
-# times smaller, too. Then the gradient of the first layer is a million times smaller. Below the smallest
-# normal number, numbers in float16 lose digits, until only 0 is left. The remedy is to multiply the loss
-# by a *scale*, which multiplies the whole gradient. How large should it be?
+# In float16, the weights learn for longer, because it has more bits of fraction. But that leaves fewer
+# for its exponent, so a gradient may be too small for it. Ours is, if the targets and the weights of
+# the last layer are a thousand times smaller: in the gradient of the first layer, these two factors
+# multiply to a million. The remedy is to multiply the loss by a *scale*, and thereby the whole gradient.
+# How large should the scale be?
 weights, x, y = bits.cast(bits.problem(64, unit=1e-3), FLOAT16)
 
 
@@ -133,39 +133,21 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 # large for float16. Because gradients change as the network learns, libraries such as Flax `adjust
 # the scale as they go <https://github.com/google/flax/blob/main/flax/training/dynamic_scale.py>`__.
 # If you choose one yourself, convert the gradient to float32 *before* you divide by the scale, or
-# it vanishes after all. In bfloat16, which has the range of float32, such small gradients don't vanish.
+# it vanishes after all. bfloat16 has the exponent of float32, and needs no scale for such gradients.
 #
-# Is it faster?
-# -------------
-# A number of 16 bits is half as many bytes to fetch as one of 32. But arithmetic with it is faster only
-# if the device has instructions for that, and the compiler uses them. We time a sum, a product of two
-# matrices, and a training step. In the row of two formats, the inputs are bfloat16, and the sum, the
-# product and the weights are float32. How do you expect the formats to rank?
+# Is the step faster, too?
+# ------------------------
+# Inputs and gradients can do with two bytes, then. Does a training step take less time with them? Here
+# is one of a larger network:
 from jaxcap.experiments import bits as experiments
 
 results = experiments.BITS.run(budget_s=0.03)
-tasks = ("sum", "product", "training step")
-rows = []
-for name in (FLOAT16, BFLOAT16, MIXED):
-    speedups = (
-        results.speedup(name, over=FLOAT32, task=task) for task in tasks
-    )
-    rows.append((name, *(speedup.verdict_in_words for speedup in speedups)))
-
-# %%
-Table("Time, beside that of float32", ("format", *tasks), rows)
+steps = results.select(task="training step")
+steps.speedups(over=FLOAT32)
 
 # %%
 from jaxcap.report.claims import claim, speedup_of
 
-bfloat16_pays = claim(
-    "JAX multiplies matrices faster in bfloat16 than in float32",
-    results,
-    speedup_of(BFLOAT16, over=FLOAT32, task="product"),
-)
-bfloat16_pays
-
-# %%
 mixed_pays = claim(
     "a training step with weights in float32 is faster if its gradient is "
     "computed in bfloat16",
@@ -175,35 +157,24 @@ mixed_pays = claim(
 mixed_pays
 
 # %%
-# The compiled program can tell you why a product is fast or slow. We count its conversions, ask how much
-# memory it sets aside for intermediate results, and compare what it returns with NumPy's product in
-# float64. ``preferred_element_type`` makes the result float32:
-from functools import partial
-
-left, right = experiments.inputs("product", 500)
-a, b = bits.cast((left, right), BFLOAT16)
-to_float32 = partial(jnp.matmul, preferred_element_type=FLOAT32)
-for name, multiply in {BFLOAT16: jnp.matmul, MIXED: to_float32}.items():
-    program = jax.jit(multiply).lower(a, b).compile()
-    number = program.as_text().count(" convert(")
-    size = program.memory_analysis().temp_size_in_bytes
-    print(f"{name}: {number} conversions, {size:,} temporary bytes,")
-    error = experiments.error(program(a, b), left @ right)
-    print(f"  off by {error:.1g} of the largest number")
+# What may the two bytes cost? We count how often the step converts numbers from one format to another,
+# as we wrote it and as it was compiled:
+weights, x, y = bits.problem(64)
+for name, (of_weights, of_batch) in formats.items():
+    arguments = bits.cast(weights, of_weights), *bits.cast((x, y), of_batch)
+    lowered = jax.jit(bits.step).lower(*arguments)
+    written = lowered.as_text().count("stablehlo.convert")
+    compiled = lowered.compile().as_text().count(" convert(")
+    print(f"{name:20} {written} written, {compiled:2} compiled")
 
 # %%
-# Without conversions, the program passes the matrices to the product as they are. Three conversions
-# mean that it makes float32 copies of both matrices, multiplies those, and rounds the result: all the
-# work of float32, with the conversions on top. The training step computes its gradient with products
-# whose results are in bfloat16, too, so it may need the same conversions.
-#
-# The last rounding also costs digits. Each number of this product is a sum of many positive numbers, in
-# which the errors of the inputs partly cancel, but nothing cancels an error of the result.
+# The master weights need a few conversions, of the weights to 16 bits and of the gradient back. Any
+# further ones are the compiler's. For an operation that it can't do in 16 bits, it converts the operands
+# to float32, computes, and rounds the result. Such an operation takes all the work of float32, and the
+# conversions come on top.
 #
 # Takeaway
 # --------
-product_16 = bfloat16_pays.estimate
-long_result = results.speedup(MIXED, over=BFLOAT16, task="product")
 step_mixed = mixed_pays.estimate
 stuck = f"{histories[BFLOAT16][-1]:.1g}"
 trained = f"{histories[MIXED][-1]:.1g}"
@@ -214,11 +185,9 @@ trained = f"{histories[MIXED][-1]:.1g}"
 # everything in bfloat16, and of :measured:`trained` with the weights in float32 and the gradients in
 # bfloat16. In float16, with its narrow range, gradients may vanish unless you scale the loss.
 #
-# Whether two bytes save time depends on the device, and on what the compiler does with them. On this
-# page's device, a product in bfloat16 was :measured:`product_16 than in float32`. With its result in
-# float32, it was :measured:`long_result than with a bfloat16 result`. A training step with its
-# gradient in bfloat16 was :measured:`step_mixed than one in float32`. Conversions in the
-# compiled program can explain a slow product.
+# Whether two bytes save time depends on the device, and on how often the compiler has to convert. On
+# this page's device, a training step with its gradient in bfloat16 was
+# :measured:`step_mixed than one in float32`.
 #
 # Try it yourself in :doc:`exercise 10 </exercises/10_bits>`. Next: :doc:`why JAX is slow on small
 # arrays </tutorials/performance/dispatch_overhead>`.
