@@ -5,7 +5,7 @@ Who should hand out the keys?
 Splitting keys by hand is tedious to write and to read, so many programs let an object hand them
 out. `Such an object <https://github.com/dostuffthatmatters/jax-capability-analysis>`__ looks
 harmless. But inside a compiled function, it can hand out the same key in every call, without an
-error. This page shows why, and where your keys should come from instead.
+error. This page shows why, how to have the convenience all the same, and what each way costs.
 """
 
 # %%
@@ -48,28 +48,55 @@ except jax.errors.UnexpectedTracerError as error:
 # %%
 # A key that is an argument can't freeze
 # --------------------------------------
-# What changes from call to call should be an argument. So split outside of the compiled function,
-# and pass a new key into each call:
+# The trouble came from asking the provider inside. So ask a new one outside, and pass each key in as an
+# argument:
+provider = Provider(0)
 noisy = jax.jit(lambda key, x: x + jax.random.normal(key))
-for noise_key in jax.random.split(jax.random.key(1), 3):
-    print(noisy(noise_key, 0.0))
+for call in range(3):
+    print(call, noisy(provider.get(), 0.0))
+
+# %%
+# That works as long as nobody forgets it, and a generator can see to that. This site's
+# :class:`~jaxcap.tools.prng.KeyStream` folds a counter into the key of its seed, and raises an error if
+# you ask it for a key while JAX traces. The end of the message says what to do:
+from textwrap import fill
+
+from jaxcap.tools.prng import KeyStream, TracedDrawError
+
+stream = KeyStream(42)
+print(noisy(next(stream), 0.0))
+try:
+    jax.jit(lambda x: x + jax.random.normal(next(stream)))(0.0)
+except TracedDrawError as error:
+    print(fill(str(error).split(". ")[1], 70))
+
+# %%
+# If you would rather draw inside, JAX itself has an `experimental generator
+# <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`__, ``stateful_rng``. It keeps a
+# counter in a :func:`ref <jax.new_ref>`, an array that compiled programs can change, so the counter
+# advances in each call:
+from jax.experimental.random import stateful_rng
+
+rng = stateful_rng(2)
+noisy = jax.jit(lambda x: x + rng.normal())
+for call in range(3):
+    print(call, noisy(0.0))
 
 # %%
 # Ask for all your keys at once
 # -----------------------------
-# The loop above took its three keys from a single split. It could as well have split off a new key
-# before each call, as ``Provider`` does. There is little to compute for a key, but each call of JAX
-# :doc:`takes a while to start </tutorials/performance/dispatch_overhead>`. So for a hundred keys, what
-# difference do you expect between a hundred splits and one?
+# Does the convenience cost time? We made a hundred keys by splitting one after another, and by as many
+# calls of ``next(stream)``. Both can also return all hundred at once, as an array: ``split(key, 100)``
+# and ``stream(100)``. Which of the four would you expect to be quickest, and by how much?
 from jaxcap.experiments import keys as ways
 
 from jaxcap.report import figures
 
 results = ways.KEYS.run(budget_s=0.03)
-splits = ways.SPLIT_EACH, ways.SPLIT_BATCH
-of_a_hundred = results.select(keys=100)
 _ = figures.bars(
-    results.subset(r for r in of_a_hundred if r.variant in splits),
+    results.select(keys=100),
+    over=ways.SPLIT_EACH,
+    about=ways.SPLIT_BATCH,
     title="A hundred random keys",
 )
 
@@ -83,60 +110,26 @@ batch_pays = claim(
     results,
     speedup_of(ways.SPLIT_BATCH, over=ways.SPLIT_EACH, keys=100),
 )
-split_each_s = results.only(ways.SPLIT_EACH, keys=100).time.value
-apiece = f"{1e6 * split_each_s / 100:.0f} µs"
 batch_pays
 
 # %%
-# Split one by one, a key took :measured:`apiece`. So if you know how many keys you need, make them in
-# one call. You get an array, and taking the keys out one by one costs time again, so if you can, map
-# over it with :func:`jax.vmap`.
+# A key takes little to compute, but each call of JAX :doc:`takes a while to start
+# </tutorials/performance/dispatch_overhead>`. For each of its keys, the stream makes one call, and
+# splitting by hand more than one, because each pair of keys has to be taken apart. All at once, you pay
+# for a single call. So if you know how many keys you need, make them together. Taking them out of the
+# array again costs time, too, so if you can, map over it with :func:`jax.vmap`.
 #
-# Two generators that don't freeze
-# --------------------------------
-# If you want the convenience of a generator all the same, use one whose state JAX can see. JAX's own
-# ``stateful_rng``, which is `experimental
-# <https://docs.jax.dev/en/latest/jep/28845-stateful-rng.html>`__, keeps a counter in a *ref*
-# (:func:`jax.new_ref`), a kind of array that compiled programs can change. So the counter advances in
-# each call:
-from jax.experimental.random import stateful_rng
-
-rng = stateful_rng(2)
-noisy = jax.jit(lambda x: x + rng.normal())
-for call in range(3):
-    print(call, noisy(0.0))
-
-# %%
-# A function that draws from ``rng`` can't be mapped by :func:`jax.vmap` or differentiated by
-# :func:`jax.grad`: both raise an error. To map it, `pass in a generator for
-# each row <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.random.stateful_rng.html>`__ of
-# the batch, ``rng.split(n)``. To differentiate it, pass in a key, ``rng.key()``.
-#
-# This site's :class:`~jaxcap.tools.prng.KeyStream` stays out of compiled functions altogether. It
-# makes keys by folding a counter into the key of its seed, and raises an error if you ask for one
-# while JAX traces. The end of the message says what to do:
-from textwrap import fill
-
-from jaxcap.tools.prng import KeyStream, TracedDrawError
-
-stream = KeyStream(42)
-weights = jax.random.normal(next(stream), (3,))
-try:
-    jax.jit(lambda: jax.random.normal(next(stream)))()
-except TracedDrawError as error:
-    print(fill(str(error).split(". ")[1], 70))
-
-# %%
 # Takeaway
 # --------
 batch = batch_pays.estimate
+stream_pays = results.speedup(ways.NEXT_EACH, over=ways.SPLIT_EACH, keys=100)
 
 # %%
 # Hand a compiled function its key as an argument, because a key that Python code fetches while JAX
-# traces may become a constant of the compiled program. If you know how many keys you need, ask for
-# all of them at once: one split into a hundred was :measured:`batch than a hundred splits`. If you
-# prefer a generator, take one that JAX knows, ``stateful_rng``, or one that refuses to draw while JAX
-# traces, ``KeyStream``.
+# traces may become a constant of the compiled program. Outside, a generator does no harm.
+# Asked a hundred times, ``KeyStream`` was :measured:`stream_pays than splitting by hand`. And if you
+# know how many keys you need, ask for all of them at once: one split into a hundred was
+# :measured:`batch than a hundred splits`.
 #
 # Try it yourself in :doc:`the second exercise </exercises/2_random_numbers>`. Next:
 # :doc:`what jit buys </tutorials/transformations/jit>`.
