@@ -6,8 +6,7 @@ A JAX array can't be changed, so ``x.at[1].set(7)`` makes a new one. For one ele
 million, that sounds wasteful. JAX's documentation reassures you: inside a compiled function, such
 updates `are guaranteed to be applied in-place
 <https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html>`__. Yet you can lose that
-guarantee without noticing. This page shows which updates copy the array, how to see a copy before
-you run anything, and what it costs.
+guarantee without noticing. This page shows which updates copy the array, and what a copy costs.
 """
 
 # %%
@@ -30,39 +29,24 @@ print("old:", x[1], "new:", y[1])
 
 
 # %%
-# Both arrays exist now, so this call has copied. Would ``jit`` save the copy? You needn't run
-# anything to find out, because the compiler `plans the memory
-# <https://docs.jax.dev/en/latest/201/aot.html>`__ of a program in advance. Besides its arguments, a
-# call needs memory for temporary arrays (*temp*) and for its results (*output*). A result can also
-# take over the memory of an argument (*alias*), so we subtract those:
-def new_bytes(compiled):
-    memory = compiled.memory_analysis()
-    results = memory.output_size_in_bytes - memory.alias_size_in_bytes
-    return results + memory.temp_size_in_bytes
-
-
-compiled = jax.jit(change).lower(x, 1, 7.0).compile()
-print(f"{new_bytes(compiled):,} new bytes")
-
-
-# %%
-# Four million bytes are a second array, so ``jit`` hasn't saved the copy. You can even find it in the
-# text of the compiled program:
+# Both arrays exist now, so this call has copied. Would ``jit`` save the copy? You can find out before
+# you run anything, because a copy shows as a line of the `compiled program
+# <https://docs.jax.dev/en/latest/201/aot.html>`__:
 def copies(program):
     lines = [line.strip() for line in program.splitlines()]
     return [s for s in lines if "f32[1000000]" in s and " copy(" in s]
 
 
+compiled = jax.jit(change).lower(x, 1, 7.0).compile()
 print(*copies(compiled.as_text()), sep="\n")
 
 # %%
-# The guarantee is about what happens *inside* the function, where the compiler sees who uses an
-# array. The argument comes from outside: you might look at ``x`` after the call, so JAX must not
+# The program copies its argument. The guarantee is about arrays that are made *inside* the function,
+# where the compiler sees who uses them. But you might look at ``x`` after the call, so JAX must not
 # overwrite it. If you don't need the old array any more, `donate it
 # <https://docs.jax.dev/en/latest/201/jit.html#buffer-donation>`__:
 donating = jax.jit(change, donate_argnums=0)
 compiled = donating.lower(x, 1, 7.0).compile()
-print(f"{new_bytes(compiled):,} new bytes")
 print("copies:", len(copies(compiled.as_text())))
 
 # %%
@@ -80,10 +64,9 @@ except RuntimeError as error:
 #
 # The time of a copy grows with the array
 # ---------------------------------------
-# An update in place writes one number, however large the array is. A copy takes longer as the array
-# grows. We time NumPy's assignment, and JAX's update in three ways: not compiled, compiled, and
-# compiled with its array donated, where each call changes the array that the call before returned. From
-# what size on will the copy show?
+# An update in place writes one number, however large the array is, whereas a copy takes longer as the
+# array grows. We timed NumPy's assignment, and JAX's update in three ways: not compiled, compiled, and
+# compiled with its array donated. From what size on will the copy show?
 from jaxcap.experiments import updates as experiments
 from jaxcap.report import figures
 
@@ -113,8 +96,8 @@ donation_pays = claim(
 donation_pays
 
 # %%
-# In a loop, a second update can cost copies in each step
-# -------------------------------------------------------
+# In a loop, a second update can copy in each step
+# ------------------------------------------------
 # Does the guarantee hold at least inside a compiled function? Take a :func:`~jax.lax.fori_loop`,
 # which passes an array on from step to step. Each step swaps two elements, either by a pair of
 # updates or by a single update with two indices:
@@ -125,51 +108,36 @@ Source(updates.swap_in_turn, updates.swap_at_once, updates.swaps)
 
 
 # %%
-# A careful programmer might write a third version, which reads both elements before it writes
-# either:
+# In ``swap_in_turn``, the second update needs ``x[i]`` from the array before the first. A careful
+# programmer might therefore read both elements before writing either:
 def swap_read_first(x, i, j):
     first, second = x[i], x[j]
     return x.at[i].set(second).at[j].set(first)
 
 
 # %%
-# All three should return the same array as NumPy's swaps, and that result takes four million bytes.
-# Which loop needs more?
+# All three loops return what NumPy's swaps return. Which of them copy? In the text of the program, the
+# body of the loop comes before the main function, which is marked ``ENTRY``:
 from functools import partial
 
 pairs = np.random.default_rng(0).integers(x.size, size=(100, 2))
 right = updates.swaps_in_place(np.array(x), pairs)
-needed, programs = {}, {}
 for swap in (updates.swap_in_turn, swap_read_first, updates.swap_at_once):
     loop = jax.jit(partial(updates.swaps, swap)).lower(x, pairs).compile()
-    name = swap.__name__
-    needed[name], programs[name] = new_bytes(loop), loop.as_text()
-    as_numpy = np.array_equal(loop(x, pairs), right)
-    print(f"{name:16} {needed[name]:,} new bytes, as NumPy: {as_numpy}")
-
-# %%
-heavy = [name for name, size in needed.items() if size > 1.5 * x.nbytes]
-subject = " and ".join(heavy) or "None of the loops"
-holding_two = f"{subject} {'need' if len(heavy) > 1 else 'needs'}"
-
-# %%
-# :measured:`holding_two` twice the bytes of ``x``, for a second array. Does such a loop also copy
-# one array into the other in each step? In the text of the program, the body of the loop stands
-# before the main function, which is marked ``ENTRY``:
-for name, program in programs.items():
-    body, _, main = program.partition("ENTRY")
+    assert np.array_equal(loop(x, pairs), right)
+    body, _, main = loop.as_text().partition("ENTRY")
     in_body, in_main = len(copies(body)), len(copies(main))
+    name = swap.__name__
     print(f"{name:16} copies in each step: {in_body}, outside: {in_main}")
 
 # %%
 # Outside the loop, one copy is due, because ``x`` isn't donated. A copy in each step is what the
-# guarantee was meant to avoid. ``swap_in_turn`` shows why the compiler might want one: its first
-# update makes a new array, but the second needs ``x[i]`` from the *old* one. It would be enough to
-# save that one number beforehand, but a compiler that reads it later has to keep the whole old array.
+# guarantee was meant to avoid. To save the one number that the second update needs would be enough. But
+# if the compiler reads it later, the whole old array has to stay until then.
 #
-# ``swap_read_first`` looks like a remedy, but the order of your lines doesn't bind the compiler. What
-# counts is which operation uses which result, and in both functions, both reads use the old ``x``. So
-# the compiler may read as late as before.
+# Reading first looks like a remedy, but the order of your lines doesn't bind the compiler: in both
+# functions, both reads use the old ``x``, so the compiler may read as late as before. With a single
+# update, no read is left for later.
 #
 # How much time do such copies take? Here are a hundred swaps by two updates and by one, beside NumPy's
 # swaps in a Python loop. One update for each swap still copies ``x`` before the loop, so its time
@@ -196,22 +164,10 @@ single_update_pays = claim(
 single_update_pays
 
 # %%
-# Another release may copy again
-# ------------------------------
-# Even the compiled program doesn't show every copy. On a CPU, JAX 0.11.1 `rewrote the whole array
-# <https://github.com/jax-ml/jax/issues/40101>`__ in each step of a loop that wrote single elements,
-# although the compiled program was the same as before, byte for byte. Here is such a loop under many
-# releases, measured on one machine. Does any other release stand out?
-from jaxcap.releases import figures as by_release
-from jaxcap.releases.recorded import recorded
-
-name = "fori_loop of 1,000 updates of an element"
-_ = by_release.course_of(recorded(), name)
-
-# %%
-# JAX 0.11.1 isn't the only release that changed the time of this loop: each dotted line marks one. So
-# if a loop of updates matters to you, time it again after each upgrade. :doc:`JAX by release
-# </releases/index>` has many more programs.
+# The text of a program doesn't show every copy. On a CPU, JAX 0.11.1 `rewrote the whole array
+# <https://github.com/jax-ml/jax/issues/40101>`__ in each step of a loop with a single update, although
+# the compiled program was the same as before. So if such a loop matters to you, time it again after each
+# upgrade, as we do for :doc:`loops by release </releases/topics/loops>`.
 #
 # Takeaway
 # --------
@@ -219,13 +175,11 @@ donation = donation_pays.estimate
 single_update = single_update_pays.estimate
 
 # %%
-# Without ``jit``, an update copies the array. In a compiled function, an update can write in place
-# if the function made the array itself or you donated it, and if nothing in the compiled program
-# needs the old array after the write. So donate the arrays that you replace. And if one change reads
-# what another overwrites, as in a swap, make both in a single update.
-#
-# For the largest array here, donating was :measured:`donation than keeping it`, and one update for
-# each swap in a loop was :measured:`single_update than two`. Before you run a compiled
-# function, its ``memory_analysis()`` and ``as_text()`` show you copies, though not every one.
+# Without ``jit``, an update copies the array. In a compiled function, it can write in place
+# if the function made the array itself or you donated it, and if nothing needs the old array after the
+# write. So donate the arrays that you replace: for the largest array here, that was
+# :measured:`donation than keeping it`. And if one change reads what another overwrites, as in a swap,
+# make both in a single update, which was :measured:`single_update than two` in a loop. Before you
+# run a program, you can look for copies in its ``as_text()``.
 #
 # Next: :doc:`many elements at once </tutorials/transformations/indexing>`, to read and to add.

@@ -172,7 +172,7 @@ KEYWORDS = {
         "unrolling",
     ),
     "transformations/mapped_loops": ("lax.map", "lax.cond", "ragged batch"),
-    "transformations/updates": ("buffer donation", "in-place update", "memory_analysis", "ref"),
+    "transformations/updates": ("buffer donation", "in-place update", "ref"),
     "transformations/indexing": ("scatter", "gather", "segment_sum", "one-hot"),
     "transformations/pytrees": ("jax.tree.map", "Optax", "nested dicts", "leaves"),
     "transformations/modules": ("NNX", "Flax", "mutable state", "jit_partial"),
