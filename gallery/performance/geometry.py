@@ -2,23 +2,23 @@
 Should a geometry library move to JAX?
 ======================================
 
-A notebook once asked this of geomstats, a library for geometry that took its gradients from
-autograd. It timed single operations on small arrays, found NumPy far ahead in most of them, and
-ends with the heading *Conclusion* and nothing below. We measure these operations again, then time a
-thousand gradients, and write the conclusion.
+The library geomstats took its gradients from autograd, and a notebook asked whether JAX would serve it
+better. The notebook timed single operations on small arrays, and ends with the heading *Conclusion*
+and nothing below. We time such operations again, then the gradients of a thousand small matrices, and
+write the conclusion.
 """
 
 # %%
 # Which single operations would gain?
 # -----------------------------------
-# Autograd wraps NumPy and records what it does. The notebook objects that it is no longer developed
-# actively, that it never learned to use a GPU, and that it can't be faster than NumPy. JAX computes
-# gradients as well, runs on a GPU, and compiles. The case against it is :doc:`the price of a call
-# </tutorials/performance/dispatch_overhead>`, which you pay however few numbers you compute with.
+# Autograd wraps NumPy and records what it does. The notebook objects that autograd is no longer
+# developed actively, that it never learned to use a GPU, and that it can't be faster than NumPy.
+# But with JAX, you pay :doc:`the price of a call </tutorials/performance/dispatch_overhead>`, however few
+# numbers you compute with.
 #
-# The notebook names four operations: ``dot``, ``einsum``, ``eig`` and ``svd``. It has no times for a
-# compiled ``einsum``, because, says a comment, strings can't be passed to compiled functions. They
-# needn't be: bind the string with ``partial``, and compile a function of the two matrices alone.
+# We time the notebook's four operations in 32 bits, with autograd, with ``jax.numpy``, called ``jnp``
+# here, and with ``jit``. In the figure, each row is an operation with the size of its arrays. Where a
+# mark lies to the right of the dashed line, the move would save time. For which rows do you expect that?
 from functools import partial
 
 import jax
@@ -26,17 +26,8 @@ import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 
-from jaxcap.kernels import dispatch
-
-matrices = dispatch.inputs("einsum", size=10)
-multiply = jax.jit(partial(jnp.einsum, dispatch.EINSUM))
-print(dispatch.EINSUM, multiply(*matrices).shape)
-
-# %%
-# We time the four operations in 32 bits, with autograd, with ``jax.numpy``, called ``jnp`` here, and
-# with ``jit``. Each row of the figure is an operation with the size of its arrays. Where a mark lies
-# to the right of the dashed line, the move would save time. For which rows do you expect that?
 from jaxcap.experiments import dispatch as experiments
+from jaxcap.kernels import dispatch
 from jaxcap.report import figures
 
 results = experiments.DISPATCH.run(budget_s=0.012)
@@ -80,15 +71,23 @@ _ = figure.legend(loc="outside lower center", ncols=2)
 # %%
 # With ``jit``, :measured:`gained` of these :measured:`compared` cases would take measurably less
 # time, and :measured:`lost` measurably more. A ``dot`` of five numbers takes nine additions and
-# multiplications, which leaves next to nothing for a compiler to save, and the price of the call has
-# to be paid all the same. In each call, ``jnp.einsum`` has work to do in Python, such as parsing its
-# string, which the compiled one is spared. For two matrices of five rows, the compiled ``einsum`` was
-# :measured:`einsum_compiled than jnp's`.
+# multiplications, so there is little to save, and the price of the call has to be paid all the same.
+#
+# ``jnp.einsum`` does some work in Python in each call, such as parsing its string, and ``jit`` spares you
+# that. The notebook has no times for a compiled ``einsum``, because, says a comment, strings can't be
+# passed to compiled functions. They needn't be: bind the string with ``partial``, and compile a function
+# of the matrices alone.
+multiply = jax.jit(partial(jnp.einsum, dispatch.EINSUM))
+matrices = dispatch.inputs("einsum", size=5)
+print(dispatch.EINSUM, multiply(*matrices).shape)
+
+# %%
+# For these matrices of five rows, the compiled ``einsum`` was :measured:`einsum_compiled than jnp's`.
 #
 # ``jit`` can't speed up LAPACK
 # -----------------------------
-# For eigenvalues and singular values, NumPy calls a library named LAPACK. What does JAX do? The
-# program that ``jit`` makes names the routines that it will call:
+# For ``eig`` and ``svd``, NumPy calls a library named LAPACK. What does JAX do? The program that ``jit``
+# makes names the routines that it will call:
 import re
 
 
@@ -103,17 +102,16 @@ print("svd:  ", routines(jnp.linalg.svd, matrix))
 print("solve:", routines(jnp.linalg.solve, matrix, matrix))
 
 # %%
-# A name with ``lapack`` means that JAX leaves the work to LAPACK, too. Such routines were compiled
-# long before your program, so ``jit`` can only call them as they are. The notebook quotes `a question
-# on Stack Overflow <https://stackoverflow.com/q/64517793>`__ for which that is half of the answer: a
-# compiled function that :doc:`solves a system of equations </results/experiments/dispatch-solve>` was
-# slower than NumPy's. The other half is the price of the call.
+# A name with ``lapack`` means that JAX calls LAPACK, too. Such routines were compiled long before your
+# program, so ``jit`` can only call them as they are, and the price of the call comes on top. That is our
+# answer to `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`__ that the notebook
+# quotes: why was a compiled function that :doc:`solves a system of equations
+# </results/experiments/dispatch-solve>` slower than NumPy's?
 #
-# But the notebook ends with a remark that gives JAX a factor of four for ``dot``, ``svd`` and ``eig``
-# of matrices, without a size or a device. JAX may indeed have less to do in ``svd``: it computes in 32
-# bits, whereas NumPy `converts the matrix
-# <https://github.com/numpy/numpy/blob/main/numpy/linalg/_linalg.py>`__ to 64 bits first. Is that worth
-# a factor of four?
+# Yet a remark in the notebook gives JAX a factor of four for ``dot``, ``svd`` and ``eig`` of matrices,
+# without a size or a device. In ``svd``, JAX may have less to do: it computes in 32 bits, whereas NumPy
+# `converts the matrix <https://github.com/numpy/numpy/blob/main/numpy/linalg/_linalg.py>`__ to 64 bits
+# first. Is that worth a factor of four?
 from jaxcap.report.claims import claim, speedup_of
 
 four_times_quicker = claim(
@@ -131,10 +129,9 @@ four_times_quicker
 # %%
 # Gradients in a loop are another matter
 # --------------------------------------
-# So far, each call computed the value for one matrix. But geometry takes gradients, and for many
-# matrices. Rotations that were measured, for example, are rarely exact, so each of them has to be
-# replaced by the orthogonal matrix nearest to it, the product of the outer factors of its ``svd``. We
-# differentiate one element of that:
+# Geometry takes gradients, and for many matrices. Rotations that were measured, for example, are rarely
+# exact, so each is replaced by the nearest orthogonal matrix, the product of the outer factors of its
+# ``svd``. We differentiate one element of that:
 import autograd
 import autograd.numpy as anp
 
@@ -150,10 +147,9 @@ one = jax.jit(by_jax)
 all_at_once = jax.jit(jax.vmap(by_jax))
 
 # %%
-# ``one`` takes a single matrix, and ``all_at_once`` a whole stack, because ``vmap`` maps the gradient
-# over it. Autograd can have a stack as well: ``svd`` accepts one in NumPy, and ``corner`` adds up the
-# elements, so the gradient of the sum holds the gradient for each matrix. Of these four ways to get a
-# thousand gradients, how far apart are the slowest and the fastest?
+# ``one`` takes a single matrix, and ``all_at_once`` a whole stack. Autograd can have a stack as well,
+# because ``corner`` adds up the elements, so that the gradient of the sum holds the gradient for each
+# matrix. Of these four ways to get a thousand gradients, how far apart are the slowest and the fastest?
 import timeit
 
 shape = (1000, 3, 3)
@@ -181,14 +177,14 @@ for name, way in ways.items():
 # %%
 # These are medians of ten repeats in one process, good enough for a first look. In each call, autograd
 # wraps the matrix, records what the function does with it, and goes through the record backwards, all
-# in Python. JAX does this once, while it traces, and what it compiles is called like any other program.
-# A stack needs one call for all matrices, in either library. But autograd needs a function that was
-# written for stacks, and ``vmap`` takes the one for a single matrix.
+# in Python. JAX does this once, while it traces, and then calls what it has compiled. A stack needs one
+# call for all matrices, in either library. But autograd needs a function that was written for stacks,
+# and ``vmap`` takes the one for a single matrix.
 #
 # At a special matrix, the gradient may fail
 # ------------------------------------------
-# Are the gradients right? At the thousand random matrices, the libraries should agree. The identity is
-# a special matrix, because it is orthogonal already:
+# Are the gradients right? At the thousand random matrices, the libraries should agree. Then we try the
+# identity, which is orthogonal already:
 difference = np.abs(by_autograd(stack) - all_at_once(in_jax))
 print(f"at random matrices, at most {difference.max():.0e} apart")
 print(one(jnp.eye(3)))
@@ -198,8 +194,7 @@ print(one(jnp.eye(3)))
 # singular values are all 1 here, and JAX's rule for ``svd`` divides by differences of their squares.
 # `Autograd's rule <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__ divides by
 # the same differences, so this is no reason to stay with autograd. The remedy is to write :doc:`a rule
-# of your own </tutorials/transformations/grad>` for the whole function. Before you move, compare the
-# gradients that your users need with difference quotients, above all at special matrices.
+# of your own </tutorials/transformations/grad>` for the whole function.
 #
 # Takeaway
 # --------
@@ -211,12 +206,11 @@ svd_compiled = four_times_quicker.estimate
 # %%
 # The missing conclusion: judge the move by loops of gradients, rather than by single values. Of four
 # operations, timed in :measured:`compared` cases, a move from autograd to ``jit`` would speed up
-# :measured:`gained` and slow down :measured:`lost`. The ``svd`` of two hundred rows was
-# :measured:`svd_compiled than NumPy's`. If your users only compute values, one small matrix at a time,
-# such figures are all that they will notice. But autograd derives a gradient anew in each call, whereas
-# JAX does so once, when it compiles, and with ``vmap``, a loop of gradients becomes one call. So time
-# the longest function that you can compile as a whole, and check its gradients at the special matrices
-# of your field.
+# :measured:`gained` and slow down :measured:`lost`, and the ``svd`` of two hundred rows was
+# :measured:`svd_compiled than NumPy's`. But autograd derives a gradient anew in each call, whereas JAX
+# does so once, when it compiles, and ``vmap`` turns a loop of gradients into one call. So time the
+# longest function that you can compile as a whole, and compare its gradients with difference quotients
+# at the special matrices of your field.
 #
 # Next: :doc:`linear algebra </tutorials/performance/linear_algebra>` on matrices so large that
 # the price of a call no longer counts.
