@@ -10,23 +10,26 @@ much of it a second process can skip if the first has saved its compiled program
 # %%
 # Seven stages to the first result
 # --------------------------------
-# Our program is the gradient of a small network with eight layers:
+# Our program is the gradient of a small network. To get it, JAX starts its *backend*, which finds the
+# devices. Then it *traces* the function, which records its operations, and *lowers* this record to a
+# text in StableHLO, the language that its compiler reads. The text is *compiled*, and at last the
+# program *runs*. A call of ``gradient`` would do all of this at once. Here is each step by itself:
+import jax
+
 from jaxcap.kernels import network
-from jaxcap.report.source import Source
-
-Source(network.loss)
-
-# %%
-# Before you see the gradient, Python has to start and to *import* JAX, and JAX has to start its
-# *backend*, which finds the devices. Then JAX *traces* the gradient, which records its operations, and
-# *lowers* this record to StableHLO, the language that its compiler, XLA, reads. XLA *compiles* that
-# text, and at last the program *runs*. A fresh process reads the clock after each of these stages:
 from jaxcap.measure import start_up
 
-Source(start_up.first_result)
+example = network.example(start_up.LAYERS)
+gradient = jax.jit(jax.grad(network.loss))
+traced = gradient.trace(*example)
+lowered = traced.lower()
+program = lowered.compile()
+print(f"{len(lowered.as_text().splitlines())} lines of StableHLO")
+print(f"{len(program(*example))} gradients, one for each layer")
 
 # %%
-# Which stage takes the longest? Guess before you look at a single process:
+# A fresh process takes the same steps, after it has started Python and imported JAX, and reads the clock
+# after each. Which stage takes the longest? Guess before you look:
 import time
 
 from jaxcap.measure import fresh
@@ -42,10 +45,9 @@ for stage, seconds in stages.items():
 #
 # The cache on disk ignores what compiles quickly
 # -----------------------------------------------
-# In a `persistent cache <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__, which is
-# a folder that you name, JAX can keep compiled programs for other processes. Two processes run our
-# program with such a cache, the second with one more setting. How many programs will be in the folder
-# after each?
+# A `persistent cache <https://docs.jax.dev/en/latest/persistent_compilation_cache.html>`__ is a folder in
+# which JAX keeps compiled programs for other processes. Two processes run our program with such a
+# folder, the second with one more setting. How many programs will be in it after each?
 import tempfile
 from pathlib import Path
 
@@ -60,8 +62,6 @@ for settings in (cache, keep_all):
 
 # %%
 # By default, the cache ignores programs that take less than this many seconds to compile:
-import jax
-
 jax.config.jax_persistent_cache_min_compile_time_secs
 
 # %%
@@ -74,23 +74,19 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 #
 # A file needs no tracing either
 # ------------------------------
-# You can also compile a function `ahead of time <https://docs.jax.dev/en/latest/201/aot.html>`__,
-# without calling it, and write the compiled program to a file. JAX has `an experimental module
+# Instead, you can write the compiled program to a file yourself. JAX has `an experimental module
 # <https://docs.jax.dev/en/latest/jax.experimental.serialize_executable.html>`__ for that:
 import pickle
 
 from jax.experimental.serialize_executable import serialize
 
-example = network.example(start_up.LAYERS)
-gradient = jax.jit(jax.grad(network.loss))
-program = gradient.lower(*example).compile()
 file = folder / "gradient"
 size = file.write_bytes(pickle.dumps(serialize(program)))
 print(f"{size:,} bytes")
 
 # %%
-# A later process can load the program and call it without tracing the function. Does the loaded
-# program compute the same gradient as ``jit``?
+# A later process can load the program and call it without tracing the function. Does it compute the
+# same gradient as ``jit``?
 import numpy as np
 from jax.experimental.serialize_executable import deserialize_and_load
 
@@ -103,13 +99,13 @@ print(f"off by {max(np.abs(a - b).max() for a, b in pairs):.1e}")
 # %%
 # Loading a program `may run any code
 # <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
-# that somebody has put there, so don't load a file from people whom you don't trust.
+# that somebody has put there, so load no file from people whom you don't trust.
 #
 # What the cache and the file save
 # --------------------------------
-# Compare three starts. The first finds nothing saved, the second finds its program in the cache,
-# and the third loads it from the file, in the stage ``compile``. Which stages will get shorter, and
-# how much of the wait will be left? Several processes of each kind start in random order:
+# Compare three starts. The first finds nothing saved, the second finds its program in the cache, and
+# the third loads it from the file, which counts as the stage ``compile``. Which stages will get
+# shorter, and how much of the wait will be left? Several processes of each kind start in random order:
 without_cache = {"JAX_ENABLE_COMPILATION_CACHE": "0"}
 ways = {
     "nothing saved": (None, without_cache),
@@ -173,29 +169,18 @@ what_was_saved = "its program" if kept[0] else "nothing"
 # The cache can save ``compile``: that stage took :measured:`compiled` without a cache, and
 # :measured:`compiled_from_cache` with one. JAX looks a program up `by its text
 # <https://github.com/jax-ml/jax/blob/main/jax/_src/cache_key.py>`__, so it has to trace and lower the
-# function first. The release of JAX's compiler, the kind of device and the options count, too: if one
-# of them changes, JAX compiles again. If ``compile`` isn't any shorter on your machine, XLA may have
-# refused the saved program, as it does on `some Intel CPUs
-# <https://github.com/jax-ml/jax/issues/38445>`__.
+# function first. The compiler's release, the kind of device and the options count, too: if one of them
+# changes, JAX compiles again. If ``compile`` isn't any shorter on your machine, XLA may have refused the
+# saved program, as it does on `some Intel CPUs <https://github.com/jax-ml/jax/issues/38445>`__.
 #
 # The file saves ``trace`` and ``lower`` as well, but it asks more of you. Nothing notices when the
-# function changes, so you have to remember to save its program again. And another kind of processor, or
-# another `version of XLA <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__, may not
-# be able to load it. For other machines, :func:`jax.export.export` makes a program that needs no tracing,
-# but still has to be compiled, and that releases of `the next six months
-# <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__ can read.
+# function changes, so you have to remember to save its program again. And another `version of XLA
+# <https://github.com/openxla/xla/blob/main/xla/pjrt/pjrt_client.h>`__ may not be able to load it. What
+# :func:`jax.export.export` saves can be read by releases of `the next six months
+# <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__, but it still has to be
+# compiled.
 #
-# Neither the cache nor the file saves the import, because JAX itself has to look into the cache or load
-# the file. Would another release of JAX start faster? Here is the import with a first result, under
-# many releases, on one machine:
-from jaxcap.releases import figures as by_release
-from jaxcap.releases.recorded import recorded
-
-name = "import of JAX, and a first result"
-_ = by_release.course_of(recorded(), name)
-
-# %%
-# :doc:`Start-up by release </releases/topics/start-up>` shows the import alone, too.
+# Neither way saves the import, because JAX itself has to look into the cache or load the file.
 #
 # Takeaway
 # --------
@@ -211,14 +196,16 @@ loaded = Speedup.from_runs(nothing / in_file)
 
 # %%
 # With nothing saved, a process took :measured:`first_result` to its first result,
-# :measured:`imported` of that for the import. A cache on disk can save compiling, which took
-# :measured:`compiled` without it and :measured:`compiled_from_cache` with it. The whole start was
-# :measured:`cached than with nothing saved`. A compiled program in a file saves tracing and lowering
-# as well, and the whole start was :measured:`loaded than with nothing saved`. Neither saves the
-# import.
+# :measured:`imported` of that for the import, which neither a cache nor a file saves. A cache on disk
+# can save compiling, which took :measured:`compiled` without it and :measured:`compiled_from_cache`
+# with it. By default, it ignores programs that compile quickly, so set its threshold to 0 if you want to
+# keep them. A compiled program in a file saves tracing and lowering as well.
 #
-# By default, the cache ignores programs that compile quickly. Set its threshold to 0 if you want to
-# keep them.
+# From its start to its first result, a process with the cache was
+# :measured:`cached than with nothing saved`, and one with the file was
+# :measured:`loaded than with nothing saved`.
+#
+# See :doc:`start-up by release </releases/topics/start-up>` for the import under other releases.
 #
 # Next: :doc:`which settings do what they promise? </tutorials/performance/threads>`
 # After that, :doc:`exercise 11 </exercises/11_second_process>` is about both pages.
