@@ -145,10 +145,9 @@ def palette(names: Iterable[str]) -> Mapping[str, str]:
     The names keep their order. A name without a colour of its own takes the next one that is free, if
     another name has that.
     """
-    chosen: dict[str, str] = {}
+    chosen = dict.fromkeys(names, "")
     unknown = []
-    in_order = list(dict.fromkeys(names))
-    for name in in_order:
+    for name in chosen:
         start = max((start for start in VARIANTS if name.startswith(start)), key=len, default=None)
         if start is None:
             unknown.append(name)
@@ -158,7 +157,7 @@ def palette(names: Iterable[str]) -> Mapping[str, str]:
         own = crc32(name.encode()) % len(_NEUTRAL)
         turned = (*_NEUTRAL[own:], *_NEUTRAL[:own], *COLOURS)
         chosen[name] = next((c for c in turned if c not in chosen.values()), _NEUTRAL[own])
-    return {name: chosen[name] for name in in_order}
+    return chosen
 
 
 def log_axis(
