@@ -5,7 +5,8 @@ What does a loop cost?
 Python runs a compiled function only while JAX traces it. By the time XLA compiles the program, a
 loop that you wrote with ``for`` is gone, and each of its steps has become a copy of the loop's body.
 JAX also has `loops of its own <https://docs.jax.dev/en/latest/201/control-flow.html>`__, which stay
-loops. This page measures what the copies cost, and shows what JAX's loops ask of you in return.
+loops. This page asks what the copies cost, whether they are worth it, and what you give up for a loop
+of JAX's.
 """
 
 # %%
@@ -22,7 +23,7 @@ three = pendulum.in_python, pendulum.in_fori_loop, pendulum.in_scan
 Source(pendulum.step, *three)
 
 # %%
-# Each step hands a state on to the next. JAX calls it the *carry*, and its `structure, shapes and types
+# Each step hands a state on to the next, which JAX calls the *carry*. Its `structure, shapes and types
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__ have to stay the same. How many
 # operations do these functions leave in the program? Count them for ten steps and for a hundred:
 from functools import partial
@@ -43,10 +44,9 @@ for loop in three:
 
 # %%
 # Python's loop was *unrolled*: the five operations of a step are in the program again for every step.
-# The scan is one operation, whatever its length, and holds the body once. The ``fori_loop`` is one
-# operation, too: it `becomes a scan
-# <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__ if the number of steps is
-# known during tracing, and then :func:`jax.grad` can go backwards through it.
+# The scan is one operation, whatever its length, and holds the body once. So does the ``fori_loop``,
+# which `becomes a scan <https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html>`__ here,
+# because the number of steps is known during tracing.
 #
 # The compiler works on every copy
 # --------------------------------
@@ -90,42 +90,11 @@ grows_unrolled, grows_rolled = growth[PYTHON], growth[SCAN]
 # :measured:`grows_unrolled` with Python's loop, and :measured:`grows_rolled` with the scan. However
 # long JAX's own loops are, there is one body to compile.
 #
-# In a gradient, every copy grows
-# -------------------------------
-# A gradient goes through the loop forwards and then backwards, so every copy of an unrolled loop holds
-# more operations. Will the time to compile grow in proportion to the number of steps?
-import time
-
-start = experiments.start(2)
-
-
-def compile_time(loop, steps):
-    slopes = jax.jit(partial(pendulum.slopes, loop, steps=steps))
-    lowered = slopes.lower(start)
-    begin = time.perf_counter()
-    lowered.compile()
-    return time.perf_counter() - begin
-
-
-# %%
-compiled_after = {}
-for steps in (100, 200, 300):
-    compiled_after[steps] = compile_time(pendulum.in_python, steps)
-    rolled = compile_time(pendulum.in_scan, steps)
-    print(
-        f"{steps} steps: {compiled_after[steps]:.2f} s unrolled,",
-        f"{rolled:.2f} s in a scan",
-    )
-
-# %%
-# Three times as many unrolled steps took the compiler about :measured:`compiling_grows`, while the
-# program of the scan doesn't grow. Don't unroll a long loop that you want to differentiate.
-#
-# Do the copies make up for it in later calls?
-# --------------------------------------------
-# Slow compiling may be worth it if all later calls are faster. A loop has to count its rounds, and
-# copies don't. Would you expect a hundred unrolled steps to beat a scan? And what about
-# :measured:`longest`?
+# Do the copies pay in later calls?
+# ---------------------------------
+# Slow compiling may be worth it if all later calls are faster, and copies have something to offer: a
+# loop has to count its rounds, and they don't. Would you expect a hundred unrolled steps to beat a
+# scan? And what about :measured:`longest`?
 _ = figures.scaling(
     plain,
     x="steps",
@@ -150,12 +119,13 @@ some_unrolled = plain.speedup(SCAN_UNROLLED, over=SCAN, steps=100)
 
 # %%
 # With :measured:`longest` steps, the unrolled program was :measured:`unrolled_at_most than the scan`.
-# A hundred steps in a scan with ``unroll=10`` were :measured:`some_unrolled than in a plain one`.
+# You can also ask for a few copies only: a hundred steps in a scan with ``unroll=10`` were
+# :measured:`some_unrolled than in a plain one`.
 #
-# On a CPU, the copies have another effect. JAX :doc:`hands a program to another thread
-# </tutorials/transformations/asynchronous_dispatch>` if XLA counts more than about a thousand
-# floating-point operations (flops) in it, and that thread has to be woken. XLA counts every copy, but
-# the body of a scan only once, however often it runs:
+# On a CPU, copies have a price even after they are compiled. If XLA counts more than about a thousand
+# floating-point operations (flops) in a program, JAX :doc:`hands it to another thread
+# </tutorials/transformations/asynchronous_dispatch>`, which has to be woken. How does XLA count a loop?
+start = experiments.start(2)
 for name in (PYTHON, SCAN):
     for steps in (100, 300):
         loop = jax.jit(partial(experiments.WAYS[name], steps=steps))
@@ -163,9 +133,10 @@ for name in (PYTHON, SCAN):
         print(f"{name:11} {steps} steps: {cost['flops']:5,.0f} flops")
 
 # %%
-# An option of JAX turns the hand-over off. It has to be set before JAX looks for devices, so we time
-# 300 steps in new processes, which compute on the CPU even if this page was measured on a GPU. What
-# will be left of the difference?
+# XLA counts every copy, but the body of a scan only once, however often it runs. So the scan never
+# looks too large, and the copies do at some length. An option of JAX turns the hand-over off. It has to
+# be set before JAX looks for devices, so we time 300 steps in new processes, which compute on the CPU
+# even if this page was measured on a GPU. What will be left of the difference?
 from jaxcap.report.virtual_devices import run_python
 
 PROGRAM = """
@@ -184,24 +155,10 @@ for switch in ("on", "off"):
 # The option changes nothing but the thread. So what Python's loop saves without the hand-over is the
 # price of waking that thread, which the scan doesn't pay in either case.
 #
-# The price of a loop changes with the release
-# --------------------------------------------
-# All of this was measured under one release of JAX. We also timed a scan of a thousand small steps
-# under many releases, on one machine. How much do you think its time has changed?
-from jaxcap.releases import figures as by_release
-from jaxcap.releases.recorded import recorded
-
-name = "scan of 1,000 small steps"
-_ = by_release.course_of(recorded(), name)
-
-# %%
-# So repeat the comparisons that matter to you after an upgrade. :doc:`Loops by release
-# </releases/topics/loops>` shows more kinds of loop.
-#
-# What you append is lost; what you return is collected
-# -----------------------------------------------------
-# Python runs the body of a scan while JAX traces it, and leaves the steps to the compiled
-# program. What will this list hold after three steps?
+# A scan keeps only what each step returns
+# ----------------------------------------
+# For one body in place of a hundred copies, you give something up. Python runs that body while JAX
+# traces it, and leaves the steps to the compiled program. So what will the list hold after three steps?
 seen = []
 
 
@@ -222,39 +179,23 @@ print("collected:", angles)
 # something of each step, return it after the state, and ``scan`` collects it in an array. To print in
 # each step, call :func:`jax.debug.print`.
 #
-# A traced value can't end a Python loop
-# --------------------------------------
-# Suppose that the pendulum should swing until it reaches the bottom. Python can't tell when that is,
-# because a tracer has no value to look at:
+# A while_loop can stop at any step, but grad can't go back through it
+# --------------------------------------------------------------------
+# Suppose that the pendulum should swing until it reaches the bottom. During tracing, the angle :doc:`has
+# no value yet </tutorials/transformations/static_arguments>`, so Python's ``while`` can't tell when that
+# is. A :func:`~jax.lax.while_loop` takes the condition as a function, which becomes part of the program
+# like the body:
 def is_above(state):
     return state[0] > 0
 
 
-@jax.jit
-def swing_down(state):
-    while is_above(state):
-        state = pendulum.step(state)
-    return state
-
-
-try:
-    swing_down((1.0, 0.0))
-except jax.errors.TracerBoolConversionError as error:
-    print(str(error).splitlines()[0])
-
-# %%
-# An ``if`` on a traced value raises :doc:`the same error
-# </tutorials/transformations/static_arguments>`. A :func:`~jax.lax.while_loop` takes the condition as
-# a function, so that it becomes part of the program like the body:
 angle, speed = jax.lax.while_loop(is_above, pendulum.step, (1.0, 0.0))
 print(f"speed at the bottom: {speed:.4f}")
 
-
 # %%
-# Going backwards needs a known number of steps
-# ---------------------------------------------
-# How does the angle after a hundred steps depend on the angle at the start? To find out,
-# :func:`jax.grad` has to go backwards through the loop. With which of the five loops will that work?
+# How much does the end of a swing depend on where you let go? For such a question, :func:`jax.grad` has
+# to go backwards through the loop. Ask for the angle after a hundred steps. With which of the five
+# loops will that work?
 from textwrap import fill
 
 
@@ -273,34 +214,24 @@ for name, loop in experiments.WAYS.items():
 # %%
 # The backward pass needs values from each step of the forward pass, and XLA `has to know beforehand
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html>`__ how much memory they will
-# take. A scan knows how many steps there are, and a ``while_loop`` doesn't. But :func:`jax.jvp` goes
-# forwards along with the steps, so it can do without that number:
-def speed_at_bottom(angle):
-    return jax.lax.while_loop(is_above, pendulum.step, (angle, 0.0))[1]
-
-
-speed, slope = jax.jvp(speed_at_bottom, (1.0,), (1.0,))
-print(f"speed at the bottom: {speed:.4f}, slope {slope:.4f}")
-
-# %%
+# take. A scan knows how many steps there are, and a ``while_loop`` doesn't.
+#
 # Takeaway
 # --------
 hundred = plain.select(steps=100)
 first_python = hundred.only(PYTHON).first_call
 first_scan = hundred.only(SCAN).first_call
-growth_factor = compiled_after[300] / compiled_after[100]
-compiling_grows = f"{growth_factor:.2g} times as long"
 unrolled = unrolling_pays.estimate
 
 # %%
-# The compiler works on a copy for each step of a Python loop, and on the body of JAX's loops only once.
-# So the first call of a hundred steps took :measured:`first_python` with Python's loop and
-# :measured:`first_scan` with a scan. In later calls, the unrolled steps were :measured:`unrolled than the scan`. In a gradient,
-# three times as many unrolled steps took the compiler about :measured:`compiling_grows`.
+# Each step of a Python loop becomes a copy of the body, and the compiler works on all of them. A loop of
+# JAX's has one body, however long it is. So the first call of a hundred steps took
+# :measured:`first_python` with Python's loop and :measured:`first_scan` with a scan. In later calls, the
+# unrolled steps were :measured:`unrolled than the scan`.
 #
-# So start with ``scan``, which also collects results and can be differentiated. Take ``while_loop`` if a
-# value decides when to stop, and you don't have to go backwards. A Python loop suits a few steps, above
-# all if they differ from one another.
+# So start with ``scan``, which also collects results and lets ``grad`` go backwards. Take ``while_loop``
+# if a value decides when to stop and you don't need that gradient. A Python loop suits a few steps,
+# above all if they differ from one another.
 #
 # Next: what becomes of loops and branches
 # :doc:`when a batch goes through them at once </tutorials/transformations/mapped_loops>`.
