@@ -51,7 +51,6 @@ LONGER = {
     "second_process": 20,
     "sharding": 14,
     "static_arguments": 14,
-    "timing": 14,
 }
 # A role that Sphinx would read as other text, because a line ends within it.
 BROKEN_ROLE = re.compile(r":measured:`[^`\n]*\n|\{(?:measured|settled)\}`[^`\n]*\n")

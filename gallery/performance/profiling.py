@@ -207,7 +207,7 @@ for limit, moves in ("median", step), ("mean", by_mean):
 # the mean of the errors more than their median, so with a mean they pull harder.
 #
 # If a call takes much longer than its operations, JAX may be tracing and compiling it each time, for
-# example because of :doc:`mistake 5 of timing </tutorials/performance/timing>`. Inside
+# example because of :doc:`a lambda that is new each time </tutorials/performance/timing>`. Inside
 # ``with jax.explain_cache_misses(True)``, JAX logs the reason.
 #
 # Takeaway

@@ -34,7 +34,7 @@ LESSONS = [
     ("basics/introduction", "def wave(x):"),
     ("transformations/jit", "@jax.jit"),
     ("performance/timing", "def stopwatch("),
-    ("performance/timing", "ten_calls_s = stopwatch("),
+    ("performance/timing", "ready_s = stopwatch("),
 ]
 
 
