@@ -180,7 +180,16 @@ what_was_saved = "its program" if kept[0] else "nothing"
 # <https://docs.jax.dev/en/latest/501/export.html#compatibility-guarantees>`__, but it still has to be
 # compiled.
 #
-# Neither way saves the import, because JAX itself has to look into the cache or load the file.
+# Neither way saves the import, because JAX itself has to look into the cache or load the file. Would
+# another release of JAX start faster? Here is the import with a first result, under many releases, on one
+# machine:
+from jaxcap.releases import figures as by_release
+from jaxcap.releases.recorded import recorded
+
+_ = by_release.course_of(recorded(), "import of JAX, and a first result")
+
+# %%
+# :doc:`Start-up by release </releases/topics/start-up>` shows the import alone, too.
 #
 # Takeaway
 # --------
@@ -204,8 +213,6 @@ loaded = Speedup.from_runs(nothing / in_file)
 # From its start to its first result, a process with the cache was
 # :measured:`cached than with nothing saved`, and one with the file was
 # :measured:`loaded than with nothing saved`.
-#
-# See :doc:`start-up by release </releases/topics/start-up>` for the import under other releases.
 #
 # Next: :doc:`which settings do what they promise? </tutorials/performance/threads>`
 # After that, :doc:`exercise 11 </exercises/11_second_process>` is about both pages.

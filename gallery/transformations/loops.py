@@ -216,6 +216,17 @@ for name, loop in experiments.WAYS.items():
 # <https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html>`__ how much memory they will
 # take. A scan knows how many steps there are, and a ``while_loop`` doesn't.
 #
+# All of this was measured under one release of JAX, and another may compile a loop in another way. Here is
+# a scan of a thousand small steps under many releases, on one machine:
+from jaxcap.releases import figures as by_release
+from jaxcap.releases.recorded import recorded
+
+_ = by_release.course_of(recorded(), "scan of 1,000 small steps")
+
+# %%
+# :doc:`Loops by release </releases/topics/loops>` shows the other kinds. If the time of a loop matters to
+# you, repeat its comparison after an upgrade.
+#
 # Takeaway
 # --------
 hundred = plain.select(steps=100)
