@@ -44,8 +44,8 @@ print(variance(log, bad=502))
 # %%
 # Error 1: lists have to be converted
 # -----------------------------------
-# We replace ``np`` with ``jnp``. NumPy's functions take a list wherever they take an array, and the log
-# is a list. But most of JAX's don't:
+# We replace ``np`` with ``jnp``. The log is a list, which most of NumPy's functions accept. Most of
+# JAX's don't:
 import jax
 import jax.numpy as jnp
 
@@ -169,8 +169,8 @@ with jax.enable_x64(True):
 # %%
 # To have 64 bits in a whole program, write ``jax.config.update("jax_enable_x64", True)`` at its
 # start. Until you do, even ``dtype=jnp.float64`` gets you 32 bits, with a warning. JAX also `stays at 32
-# bits <https://docs.jax.dev/en/latest/jep/9407-type-promotion.html>`__ where you add an integer and a
-# float of 32 bits, and NumPy would move to 64.
+# bits <https://docs.jax.dev/en/latest/jep/9407-type-promotion.html>`__ where NumPy moves to 64: when you
+# add integers and floats that have 32 bits each.
 #
 # No error either: an index out of bounds
 # ---------------------------------------
@@ -190,8 +190,8 @@ print(jnp.arange(10).at[11].set(99))
 
 # %%
 # Reading returned the last element, and setting did nothing. So the bad reading stayed in the log, and
-# made the variance huge. Another mistake may give you a more plausible number. If an index may be out
-# of bounds, ask for a result that is hard to overlook, such as NaN:
+# made the variance huge. Another mistake may give you a more plausible number. Where you read at an index
+# that may be out of bounds, ask for a result that is hard to overlook, such as NaN:
 print(jnp.arange(10.0).at[11].get(mode="fill", fill_value=jnp.nan))
 
 # %%

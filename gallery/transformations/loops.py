@@ -133,10 +133,10 @@ for name in (PYTHON, SCAN):
         print(f"{name:11} {steps} steps: {cost['flops']:5,.0f} flops")
 
 # %%
-# XLA counts every copy, but the body of a scan only once, however often it runs. So the scan never
-# looks too large, and the copies do at some length. An option of JAX turns the hand-over off. It has to
-# be set before JAX looks for devices, so we time 300 steps in new processes, which compute on the CPU
-# even if this page was measured on a GPU. What will be left of the difference?
+# XLA counts every copy, but the body of a scan only once, however often it runs. So this scan looks
+# small at any length, and enough copies don't. An option of JAX turns the hand-over off. It has to be
+# set before JAX looks for devices, so we time 300 steps in new processes, which compute on the CPU even
+# if this page was measured on a GPU. What will be left of the difference?
 from jaxcap.report.virtual_devices import run_python
 
 PROGRAM = """
@@ -152,8 +152,8 @@ for switch in ("on", "off"):
     print(run_python("-c", PROGRAM, switch, devices=1), end="")
 
 # %%
-# The option changes nothing but the thread. So what Python's loop saves without the hand-over is the
-# price of waking that thread, which the scan doesn't pay in either case.
+# The option changes nothing but the thread. So the time that Python's loop saves without the hand-over
+# is the price of waking that thread. The scan doesn't pay it in either case.
 #
 # A scan keeps only what each step returns
 # ----------------------------------------
@@ -241,7 +241,7 @@ unrolled = unrolling_pays.estimate
 # unrolled steps were :measured:`unrolled than the scan`.
 #
 # So start with ``scan``, which also collects results and lets ``grad`` go backwards. Take ``while_loop``
-# if a value decides when to stop and you don't need that gradient. A Python loop suits a few steps,
+# if a value decides when to stop and ``grad`` needn't go back through it. A Python loop suits a few steps,
 # above all if they differ from one another.
 #
 # Next: what becomes of loops and branches

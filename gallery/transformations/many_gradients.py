@@ -2,8 +2,8 @@
 What makes a comparison fair?
 =============================
 
-If a headline says that one library is a thousand times faster than another, the comparison may be
-unfair, even if every time was measured with care. This page takes such a headline apart. The task stays
+A headline says that one library is a thousand times faster than another. Even if every time was
+measured with care, the comparison may be unfair. This page takes such a headline apart. The task stays
 the same, a thousand gradients by JAX and by PyTorch. What changes is how each of them is asked, and
 with it the verdict.
 """
@@ -129,7 +129,7 @@ read_alike = on_cpu.speedup(gradients.OP_BY_OP, over=gradients.FUNC)
 
 # %%
 # JAX was :measured:`without_jit than the backward pass` where ``jit`` was forgotten, and
-# :measured:`misplaced` where it stood inside. Code that reads alike isn't a fair pair by itself, either:
+# :measured:`misplaced` where it stood inside. Nor is a pair fair just because the code reads alike:
 # JAX's ``vmap(grad)`` was :measured:`read_alike than PyTorch's`.
 #
 # JAX's three ways differ in what they leave to Python. Let the function print something whenever Python
@@ -164,7 +164,7 @@ jit_belongs_outside
 # %%
 # Say what you left out
 # ---------------------
-# Even JAX at its best against PyTorch's backward pass sets a compiled program against an uncompiled one.
+# JAX at its best against PyTorch's backward pass still sets a compiled program against an uncompiled one.
 # PyTorch can compile as well, by `torch.compile
 # <https://docs.pytorch.org/docs/stable/generated/torch.compile.html>`__. We left that out because, on a
 # CPU, it needs a C++ compiler, which you may not have. So our numbers can't tell you how PyTorch does

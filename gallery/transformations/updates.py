@@ -41,10 +41,9 @@ compiled = jax.jit(change).lower(x, 1, 7.0).compile()
 print(*copies(compiled.as_text()), sep="\n")
 
 # %%
-# The program copies its argument. The guarantee is about arrays that are made *inside* the function,
-# where the compiler sees who uses them. But you might look at ``x`` after the call, so JAX must not
-# overwrite it. If you don't need the old array any more, `donate it
-# <https://docs.jax.dev/en/latest/201/jit.html#buffer-donation>`__:
+# The program copies its argument. The compiler sees who uses an array *inside* the function. But you
+# might look at ``x`` after the call, so JAX must not overwrite it. If you don't need the old array any
+# more, `donate it <https://docs.jax.dev/en/latest/201/jit.html#buffer-donation>`__:
 donating = jax.jit(change, donate_argnums=0)
 compiled = donating.lower(x, 1, 7.0).compile()
 print("copies:", len(copies(compiled.as_text())))
@@ -98,9 +97,9 @@ donation_pays
 # %%
 # In a loop, a second update can copy in each step
 # ------------------------------------------------
-# Does the guarantee hold at least inside a compiled function? Take a :func:`~jax.lax.fori_loop`,
-# which passes an array on from step to step. Each step swaps two elements, either by a pair of
-# updates or by a single update with two indices:
+# In a :func:`~jax.lax.fori_loop`, an array stays inside the compiled function from step to step. Does
+# the guarantee hold there? Let each step swap two elements, either by a pair of updates or by a single
+# update with two indices:
 from jaxcap.kernels import updates
 from jaxcap.report.source import Source
 
@@ -132,7 +131,7 @@ for swap in (updates.swap_in_turn, swap_read_first, updates.swap_at_once):
 
 # %%
 # Outside the loop, one copy is due, because ``x`` isn't donated. A copy in each step is what the
-# guarantee was meant to avoid. To save the one number that the second update needs would be enough. But
+# guarantee was meant to avoid. Saving the one number that the second update needs would be enough. But
 # if the compiler reads it later, the whole old array has to stay until then.
 #
 # Reading first looks like a remedy, but the order of your lines doesn't bind the compiler: in both
@@ -188,7 +187,7 @@ single_update = single_update_pays.estimate
 # if the function made the array itself or you donated it, and if nothing needs the old array after the
 # write. So donate the arrays that you replace: for the largest array here, that was
 # :measured:`donation than keeping it`. And if one change reads what another overwrites, as in a swap,
-# make both in a single update, which was :measured:`single_update than two` in a loop. Before you
-# run a program, you can look for copies in its ``as_text()``.
+# make both in a single update: in a loop of swaps, that was :measured:`single_update than two`. Before
+# you run a program, its ``as_text()`` can show you copies.
 #
 # Next: :doc:`many elements at once </tutorials/transformations/indexing>`, to read and to add.
