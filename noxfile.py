@@ -291,9 +291,9 @@ def install(
             session.env["PIP_EXTRA_INDEX_URL"] = index
     target = f".[{extra}]" if extra else "."
     own = (*(["--editable"] if editable else []), target) if package else ()
-    # Compiling on first import is faster, because a build imports little of what is installed. Tests
+    # Compiling on first import is faster, because these import little of what is installed. Tests
     # need it done before: they turn warnings into errors, the compiler's included.
-    options = ("--no-compile",) if group == "docs" else ()
+    options = ("--no-compile",) if group in {"docs", "lint", "typing"} else ()
     session.install(*options, "--constraint=constraints.txt", *wanted, *own)
 
 
