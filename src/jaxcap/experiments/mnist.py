@@ -49,7 +49,7 @@ def trainer_factories(
     compiled
         Include `torch.compile` where it can be used. Its first call takes long.
     changes
-        Include all ways from the naive loop to the fastest one, in the order of `CHANGES`.
+        Include all steps from the naive loop to the fastest way.
     """
     on_cpu = jax.default_backend() == "cpu"
     names = [name for name in FACTORIES if changes or name in MAIN]
