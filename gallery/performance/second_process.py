@@ -214,5 +214,5 @@ loaded = Speedup.from_runs(nothing / in_file)
 # :measured:`cached than with nothing saved`, and one with the file was
 # :measured:`loaded than with nothing saved`.
 #
-# Next: :doc:`which settings do what they promise? </tutorials/performance/threads>`
+# Next: :doc:`which limits on threads does JAX obey? </tutorials/performance/threads>`
 # After that, :doc:`exercise 11 </exercises/11_second_process>` is about both pages.
