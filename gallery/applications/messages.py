@@ -2,15 +2,15 @@
 How much do devices have to send?
 =================================
 
-Devices that share a training step have to send each other numbers, and wait for them. How much they
-send depends on what you split, and you can know it before the program runs. This page works it out
-on paper for two ways, reads it off the compiled programs, and finds that the split alone doesn't
-settle what a program sends. Then it times the steps: does the one that sends less take less time?
+Devices that share a training step have to send each other numbers, and wait for them. You can know how
+many numbers before the program runs. This page counts them on paper and in compiled programs, and finds
+two programs that split their arrays in the same way, and yet don't send the same. Then it times the
+steps: does the one that sends less take less time?
 """
 
 # %%
-# On paper, it depends on the batch
-# ---------------------------------
+# Count what has to be added up
+# -----------------------------
 # :doc:`The page before </tutorials/applications/sharding>` split a training step with this loss by
 # its batch, or by its hidden units. The network has as many outputs as inputs, which is its width,
 # and four times as many hidden units:
@@ -23,12 +23,12 @@ Source(sharded_step.loss)
 # If the batch is split, each device computes the gradient for its own examples, and these gradients
 # have to be added up. They have as many numbers as the two matrices. If the units are split, each
 # device computes what its units contribute to the predictions, and these contributions have to be
-# added up. They have as many numbers as the targets. A device can compute everything else by itself.
+# added up. They have as many numbers as the targets. Nothing else has to be sent.
 #
-# To add up an array over all devices, and give each of them the sum, is called an *all-reduce*. If
-# ``n`` devices share the adding equally, each `has to send
+# A message that adds up an array over all devices, and gives each of them the sum, is called an
+# *all-reduce*. If ``n`` devices share the adding equally, each `has to send
 # <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__ at least ``2 (n - 1) / n``
-# times the array. So we can predict what eight devices send:
+# times the array. So here is our prediction for eight devices:
 WIDTH, DEVICES, FLOAT = 64, 8, 4
 batches = (128, 512, 2048)
 
@@ -45,31 +45,11 @@ predicted = {
 # %%
 # The compiled program names its messages
 # ---------------------------------------
-# A compiled program contains its messages, with the shapes of what they carry. Here is a sum over a
-# split axis, compiled in a process in which one CPU acts as eight devices:
-from jaxcap.report.virtual_devices import run_python
-
-program = """
-import jax
-import jax.numpy as jnp
-
-mesh = jax.make_mesh((8,), ("devices",))
-by_row = jax.NamedSharding(mesh, jax.P("devices"))
-batch = jax.device_put(jnp.ones((128, 64)), by_row)
-summed = jax.jit(lambda x: x.sum(axis=0))
-print(summed.lower(batch).compile().as_text())
-"""
-
-# %%
-for line in run_python("-c", program, devices=DEVICES).splitlines():
-    if "all-reduce(" in line:
-        print(line.strip().partition(", ")[0])
-
-# %%
-# The line has a name, the type of the result, the kind of the message, and what it adds up. (Braces
-# give the order of the axes `in memory <https://openxla.org/xla/shapes>`__.) We compile our step in
-# the same way, and compare its new weights with those of one device. Are its messages those that we
-# expect?
+# Will the compiler send what we expect? A function that you `compile ahead of time
+# <https://docs.jax.dev/en/latest/201/aot.html>`__ has a method ``as_text``, which returns XLA's
+# program, with a line for each message. ``compiled_steps`` compiles our step in a process in which one
+# CPU acts as eight devices, and reads these lines. It also runs each step, and compares the new
+# weights with those of one device:
 from jaxcap.report import figures, messages
 
 steps = messages.compiled_steps(batches, WIDTH, devices=DEVICES)
@@ -79,9 +59,8 @@ print(f"off by {max(step.off for step in steps):.0e} from one device")
 def print_messages(batch, ways):
     for step in steps:
         if step.batch == batch and step.way in ways:
-            print(
-                f"{step.way}: a device sends {step.sent_bytes / 1e3:.0f} kB"
-            )
+            sent = f"{step.sent_bytes / 1e3:.0f} kB"
+            print(f"{step.way}: a device sends {sent}")
             for message in step.messages:
                 print("   ", message.code)
 
@@ -89,9 +68,10 @@ def print_messages(batch, ways):
 print_messages(batches[0], predicted)
 
 # %%
-# A split batch adds up two arrays in the shapes of the weights, and split units one in the shape of
-# the targets. In the figure, lines are the prediction, and marks are what the compiled programs
-# send, for each size of the batch:
+# Each message starts with the shapes of its result, with the order of their axes `in memory
+# <https://openxla.org/xla/shapes>`__ in braces. A split batch adds up two arrays in the shapes of the
+# weights, and split units one in the shape of the targets, as we expected. In the figure, lines are our
+# prediction, and marks are what the compiled programs send, for each size of the batch:
 import matplotlib.pyplot as plt
 
 colours = figures.palette(predicted)
@@ -118,48 +98,23 @@ figures.label_ends(axes)
 # The two matrices have ``8 * width**2`` numbers whatever the batch, and the predictions have ``batch
 # * width``. So the lines meet where the batch is eight times the width, for any number of devices.
 #
-# Two messages can replace an all-reduce
-# --------------------------------------
-# Devices that keep only a part of the weights need two other messages. Under ``vmap`` with an
-# ``axis_name``, the rows of an array can stand in for devices, so that you see what each message does:
-from jaxcap.kernels import collectives
-
-three = (
-    collectives.add_up,
-    collectives.add_up_parts,
-    collectives.add_up_in_two,
-)
-Source(*three, collectives.collect_parts)
-
-# %%
-import jax
-import jax.numpy as jnp
-
-rows_as_devices = jnp.arange(9.0).reshape(3, 3)
-print(rows_as_devices)
-for collective in three:
-    mapped = jax.vmap(collective, axis_name=sharded_step.AXIS)
-    print(f"{collective.__name__}:\n{mapped(rows_as_devices)}")
-
-# %%
-# ``psum`` is the all-reduce. ``psum_scatter`` is a *reduce-scatter*, which gives each device only
-# its part of the sum, and ``all_gather`` is an *all-gather*, which collects the parts of all devices.
-# One after the other, they do what an all-reduce does, and each of them has to send half as much:
-# the formula above without its factor of 2.
+# The same split doesn't settle what is sent
+# ------------------------------------------
+# The page before also split the weights along with the batch. For that, two other messages are enough.
+# An *all-gather* gives each device all parts of an array, here of the weights. A *reduce-scatter* adds
+# up arrays, here the gradients, and gives each device only its part of the sum. Each of the two sends
+# `half of what an all-reduce does
+# <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__, so together they should
+# send as much as the all-reduce of a split batch.
 #
-# Two programs for the same split
-# -------------------------------
-# With split weights, each device collects the weights before it computes, by an all-gather, and
-# needs only its part of the gradient afterwards, for which a reduce-scatter is enough. Together,
-# they should send as much as the all-reduce of a split batch.
-#
-# There are two programs for that. On the page before, ``loss_of_split_weights`` asked for copies of
-# the weights, and left the messages to JAX and XLA. Here is the same loss for a ``shard_map``:
-Source(sharded_step.loss_on_one)
+# There are two programs for it. ``loss_of_split_weights`` asks for copies of the weights and leaves
+# the messages to JAX and XLA. ``loss_on_one`` is the program of one device, for a ``shard_map``, and
+# collects the weights by itself:
+Source(sharded_step.loss_of_split_weights, sharded_step.loss_on_one)
 
 # %%
-# Both programs start with the same arrays, and their new weights agree with those of one device. Do
-# they also send the same?
+# Both programs start with the same arrays split in the same way, and arrive at the new weights of one
+# device, as printed above. Do they also send the same?
 both = (sharded_step.WEIGHTS, sharded_step.BY_HAND)
 print_messages(512, (sharded_step.BATCH, *both))
 
@@ -171,24 +126,23 @@ types_sent, hand_sent = (
 )
 
 # %%
-# ``loss_of_split_weights`` has :measured:`with_types`, and a device sends :measured:`types_sent`.
-# ``loss_on_one`` has :measured:`by_hand`, and a device sends :measured:`hand_sent`. We wrote its
-# all-gathers, and JAX derived their gradients. Every device has used a copy of each weight, so
+# With ``loss_on_one``, the program has :measured:`by_hand`, and a device sends
+# :measured:`hand_sent`. We wrote the all-gathers, and JAX derived their gradients. Every device has used a copy of each weight, so
 # `what they contribute has to be added up <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__,
 # and only the device that keeps the weight needs the sum. That is what a reduce-scatter computes.
 #
-# In ``loss_of_split_weights``, we asked for copies of the weights, so by the rule of the page before,
-# the gradient with respect to them is a copy as well. An all-reduce gives all of it to each device,
-# which then keeps its own part. It is up to the compiler to replace that by a reduce-scatter. These
-# programs were compiled for a CPU, and XLA may choose other messages for your devices, so read the
-# program for those.
+# With ``loss_of_split_weights``, the program has :measured:`with_types`, and a device sends
+# :measured:`types_sent`. We asked for copies of the weights, so by the rule of the page before, the
+# gradient with respect to them is a copy as well. An all-reduce gives all of it to each device, which
+# then keeps only its own part. It is up to the compiler to replace that by a reduce-scatter. XLA may do
+# so for other devices than this CPU, so read the program that it compiles for yours.
 #
 # Does the step that sends less take less time?
 # ---------------------------------------------
-# We timed two sizes of the batch, one on either side of the point where the lines meet. By bytes
-# alone, split units should be faster for the smaller batch, and a split batch for the larger. On a
-# machine without several accelerators, the devices are parts of one CPU, and their times don't carry
-# over to a cluster. The bytes that we counted on paper do.
+# We timed split batch and split units with two sizes of the batch, one on either side of the point
+# where the lines meet. By bytes alone, split units should be faster for the smaller batch, and a split
+# batch for the larger. On a machine without several accelerators, the devices are parts of one CPU.
+# Bytes that are counted on paper carry over to a cluster, but such times don't.
 from jaxcap.experiments import collectives as experiments
 
 step_times = experiments.SHARED_STEPS.run(budget_s=0.05)
@@ -226,41 +180,35 @@ by_units = step_times.speedup(
 # %%
 # With the smallest batch, what the two ways send differs by a factor of :measured:`bytes_ratio`, and
 # split units were :measured:`by_units than a split batch`. The two factors needn't agree, because a
-# step also has to compute. Does at least a message by itself take as long as its bytes suggest?
-#
-# What a message costs besides its bytes
-# --------------------------------------
-# We timed an all-reduce, a reduce-scatter and an all-gather of vectors of several sizes, and for
-# comparison a copy of all vectors on one device, which waits for no other. If only bytes took time,
-# vectors ten times as long would take ten times as long to send. Do they?
-from jaxcap.experiments.collectives import COPY, GATHER, PSUM, SCATTER
-
+# step also has to compute, and because a message doesn't cost bytes alone. This is the time of an
+# all-reduce by itself, beside one that grows in proportion to the bytes:
 message_times = experiments.COLLECTIVES.run(budget_s=0.03)
-kinds = {COPY, PSUM, SCATTER, GATHER}
-shown = [r for r in message_times if r.variant in kinds]
+added_up = [r for r in message_times if r.variant == experiments.PSUM]
 
 # %%
-_ = figures.scaling(
-    message_times.subset(shown),
-    x="kilobytes",
-    over=COPY,
-    about=PSUM,
-    title="Messages and a copy",
-    xlabel="kB on each device",
-)
+kilobytes = [float(r.parameters["kilobytes"]) for r in added_up]
+times = [r.time.value * 1e3 for r in added_up]
+more_bytes = f"{kilobytes[-1] / kilobytes[0]:,.3g}"
+more_time = f"{times[-1] / times[0]:.2g}"
+by_bytes = [times[0] * size / kilobytes[0] for size in kilobytes]
 
 # %%
-shortest, *_, longest = [r for r in message_times if r.variant == PSUM]
-sizes = [float(r.parameters["kilobytes"]) for r in (shortest, longest)]
-by_size = f"{sizes[1] / sizes[0]:,.3g}"
-by_time = f"{longest.time.value / shortest.time.value:.2g}"
+figure, axes = plt.subplots()
+axes.loglog(kilobytes, times, "o-", label="measured")
+axes.loglog(kilobytes, by_bytes, "--", label="in proportion")
+axes.set_xlabel("kB on each device")
+axes.set_ylabel("time in ms (lower is better)")
+axes.yaxis.set_major_formatter("{x:g}")
+axes.set_xticks(kilobytes, [f"{size:,.0f}" for size in kilobytes])
+axes.minorticks_off()
+finding = f"{more_bytes} times the bytes took {more_time} times as long"
+figures.headline(figure, finding, "An all-reduce by itself")
+figures.label_ends(axes)
 
 # %%
-# From the shortest vectors to the longest, the bytes of an all-reduce grow by a factor of
-# :measured:`by_size`, and its time by a factor of :measured:`by_time`. The smaller the second
-# factor, the more of a short message's time goes into what any message needs, such as waiting: no
-# device can have the sum before the last one has joined in. Our prediction counts bytes, so it says
-# most about large messages.
+# The further the two lines are apart, the more of a short message's time is spent on what a message of
+# any length needs, such as waiting: no device can have the sum before the last one has joined in. So
+# bytes say most about large messages.
 #
 # Takeaway
 # --------

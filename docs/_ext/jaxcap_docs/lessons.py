@@ -149,7 +149,7 @@ PREREQUISITES = {
     "applications/winograd": ("applications/convolutions",),
     "applications/scaling_out": ("applications/training_speed",),
     "applications/sharding": ("applications/scaling_out",),
-    "applications/messages": ("transformations/vmap", "applications/sharding"),
+    "applications/messages": ("applications/sharding",),
 }
 # Under what else the index and the search list a tutorial, whose own words may be others.
 KEYWORDS = {
@@ -195,8 +195,8 @@ KEYWORDS = {
     "applications/convolutions": ("im2col", "convolution", "slow gradient", "dim_labels"),
     "applications/winograd": ("Winograd's algorithm", "fewer multiplications", "rounding errors"),
     "applications/scaling_out": ("sharding", "data parallelism", "mesh"),
-    "applications/sharding": ("shard_map", "tensor parallelism", "FSDP", "AbstractMesh"),
-    "applications/messages": ("all-reduce", "all-gather", "psum", "reduce-scatter", "collectives"),
+    "applications/sharding": ("shard_map", "psum", "tensor parallelism", "FSDP", "AbstractMesh"),
+    "applications/messages": ("all-reduce", "all-gather", "reduce-scatter", "collectives"),
 }
 # These are shown without being run where PyTorch isn't installed.
 NEED_TORCH = (
