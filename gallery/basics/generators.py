@@ -5,7 +5,7 @@ Who should hand out the keys?
 Splitting keys by hand is tedious to write and to read, so many programs let an object hand them
 out. `Such an object <https://github.com/dostuffthatmatters/jax-capability-analysis>`__ looks
 harmless. But inside a compiled function, it can hand out the same key in every call, without an
-error. This page shows why, how to have the convenience all the same, and what each way costs.
+error. This page shows why, how to have the convenience all the same, and what a hundred keys cost.
 """
 
 # %%
@@ -48,7 +48,7 @@ except jax.errors.UnexpectedTracerError as error:
 # %%
 # A key that is an argument can't freeze
 # --------------------------------------
-# The trouble came from asking the provider inside. So ask a new one outside, and pass each key in as an
+# The trouble came from asking inside, so we ask a new provider outside, and pass each key in as an
 # argument:
 provider = Provider(0)
 noisy = jax.jit(lambda key, x: x + jax.random.normal(key))
@@ -56,7 +56,7 @@ for call in range(3):
     print(call, noisy(provider.get(), 0.0))
 
 # %%
-# That works as long as nobody forgets it, and a generator can see to that. This site's
+# That works as long as nobody asks inside again, and a generator can refuse to answer there. This site's
 # :class:`~jaxcap.tools.prng.KeyStream` folds a counter into the key of its seed, and raises an error if
 # you ask it for a key while JAX traces. The end of the message says what to do:
 from textwrap import fill
@@ -126,7 +126,7 @@ stream_pays = results.speedup(ways.NEXT_EACH, over=ways.SPLIT_EACH, keys=100)
 
 # %%
 # Hand a compiled function its key as an argument, because a key that Python code fetches while JAX
-# traces may become a constant of the compiled program. Outside, a generator does no harm.
+# traces may become a constant of the compiled program. Outside, a generator can hand out the keys.
 # Asked a hundred times, ``KeyStream`` was :measured:`stream_pays than splitting by hand`. And if you
 # know how many keys you need, ask for all of them at once: one split into a hundred was
 # :measured:`batch than a hundred splits`.

@@ -111,9 +111,9 @@ figures.label_ends(axes)
 # ---------------------
 # In float16, the weights learn for longer, because it has more bits of fraction. But that leaves fewer
 # for its exponent, so a gradient may be too small for it. Ours is, if the targets and the weights of
-# the last layer are a thousand times smaller: in the gradient of the first layer, these two factors
-# multiply to a million. The remedy is to multiply the loss by a *scale*, and thereby the whole gradient.
-# How large should the scale be?
+# the last layer are a thousand times smaller: the gradient of the first layer contains both factors, and
+# gets a million times smaller. The remedy is to multiply the loss by a *scale*, and thereby the whole
+# gradient. How large should the scale be?
 weights, x, y = bits.cast(bits.problem(64, unit=1e-3), FLOAT16)
 
 
@@ -137,8 +137,7 @@ for scale in (1.0, 2.0**6, 2.0**12, 2.0**18):
 #
 # Is the step faster, too?
 # ------------------------
-# Inputs and gradients can do with two bytes, then. Does a training step take less time with them? Here
-# is one of a larger network:
+# Does a training step take less time if its gradient has two bytes? Here is one of a larger network:
 from jaxcap.experiments import bits as experiments
 
 results = experiments.BITS.run(budget_s=0.03)
@@ -157,8 +156,8 @@ mixed_pays = claim(
 mixed_pays
 
 # %%
-# What may the two bytes cost? We count how often the step converts numbers from one format to another,
-# as we wrote it and as it was compiled:
+# What could slow down a step in 16 bits? We count how often it converts numbers from one format to
+# another, as we wrote it and as it was compiled:
 weights, x, y = bits.problem(64)
 for name, (of_weights, of_batch) in formats.items():
     arguments = bits.cast(weights, of_weights), *bits.cast((x, y), of_batch)
@@ -168,10 +167,11 @@ for name, (of_weights, of_batch) in formats.items():
     print(f"{name:20} {written} written, {compiled:2} compiled")
 
 # %%
-# The master weights need a few conversions, of the weights to 16 bits and of the gradient back. Any
-# further ones are the compiler's. For an operation that it can't do in 16 bits, it converts the operands
-# to float32, computes, and rounds the result. Such an operation takes all the work of float32, and the
-# conversions come on top.
+# Without master weights, what is written comes from the mean in the loss, which JAX takes in float32.
+# Master weights need a few more, of the weights to 16 bits and of the gradient back. Any further ones
+# are the compiler's. For an operation that it can't do in 16 bits, it converts the operands to float32,
+# computes, and rounds the result. Such an operation takes all the work of float32, and the conversions
+# come on top.
 #
 # Takeaway
 # --------

@@ -2,10 +2,10 @@
 Will it fit into memory?
 ========================
 
-A program may run out of memory only when the data are loaded and everything is compiled. You can
-find out sooner, because the compiler plans the memory of a program in advance. This page reads that
-plan for a gradient, finds out what takes so much memory, and measures whether a gradient that gets
-by with less takes longer.
+A program may run out of memory as late as in its first step, when the data are loaded and everything
+is compiled. You can find out sooner, because the compiler plans the memory of a program in advance.
+This page reads that plan for a gradient, finds out what takes so much memory, and measures whether a
+gradient that gets by with less takes longer.
 """
 
 # %%
@@ -189,9 +189,8 @@ for name in (EVERYTHING, INPUTS):
 # We found that out without allocating a gigabyte. The same arithmetic finds the largest batch.
 #
 # Does a process keep to such a plan? On a CPU, the operating system keeps a record of the most memory
-# that a process has held, and on other devices, JAX keeps one. By how much does a call raise this
-# record? It never falls, so each call gets a fresh process, and a batch so large that little else
-# matters:
+# that a process has held, and on other devices, JAX keeps one. The record never falls, so each call
+# gets a fresh process, and a large batch, and we see by how much it raises the record:
 from jaxcap.measure import peak
 
 point = {"layers": 32, "width": 64, "batch": 4096}
@@ -222,7 +221,7 @@ Table("Temporaries and results of one call", columns, rows)
 # The compiler may undo a checkpoint
 # ----------------------------------
 # So far, the layers ran in a ``scan``. Write the same stack as a Python loop, and the compiler sees all
-# layers at once. What does a checkpoint around each layer save now?
+# layers at once, so it may save memory by itself. What does a checkpoint around each layer save then?
 from functools import partial
 
 sizes = []

@@ -19,8 +19,9 @@ twice = PRECISION.run(budget_s=0.02)
 twice.speedups(over="A")
 
 # %%
-# If an interval contains 1, the verdict is either *about as fast* or, if the interval is too wide for
-# that, *undecided*. Both are right here. *Faster* or *slower* would be a false alarm:
+# If an interval contains 1, the verdict is *about as fast* if the interval rules out a difference of more
+# than a quarter, and otherwise *undecided*. Both are right here. *Faster* or *slower* would be a false
+# alarm:
 verdicts = [speedup.verdict for _, speedup in twice.paired_speedups("A")]
 alarms_here = sum(verdict in ("faster", "slower") for verdict in verdicts)
 print(f"{alarms_here} of {len(verdicts)} are false alarms")
@@ -42,9 +43,9 @@ as_fast
 # %%
 # How often do four tools raise a false alarm?
 # --------------------------------------------
-# A few questions can't tell a tool that is never wrong from one that is wrong one time in twenty. So
-# we repeated them, first on a quiet machine, and then while another process kept one core busy. That
-# takes too long for a build, so from here on the numbers come from a recording.
+# So few questions may not reveal a tool that is wrong one time in twenty. So we repeated them, first on
+# a quiet machine, and then while another process kept one core busy. That takes too long for a build,
+# so from here on the numbers come from a recording.
 #
 # For a run, the other tools got about as much time as ours. ``timeit`` and PyTorch's ``Timer`` give no
 # verdict, so we count a difference if the ranges of ``timeit``'s repeats, or the quartile ranges of
@@ -105,15 +106,18 @@ for load in LOADS:
 # factor of about :measured:`others_factor`, because they ran without our :doc:`setting for memory
 # </tutorials/performance/timing>`.
 #
-# Where our verdict was *undecided*, the interval contained 1. Our intervals are wide because they don't
-# say where the true ratio is: they predict the ratio that the *next run* will measure, and that scatters
-# as well. In 95 of 100 cases, the next ratio should lie inside. Does it? An interval that is too wide
-# would pass easily, so we also print the median *width*, the upper end divided by the lower end:
+# Our intervals don't say where the true ratio is: they predict the ratio that the *next run* will
+# measure. So they allow for the differences between processes, in both runs, and for a drift of the
+# machine from one run to the next. In 95 of 100 cases, the next ratio should lie inside. Does it? An
+# interval that is too wide would pass easily, so we also print the *width*, the upper end divided by the
+# lower end: its median, and how often it is above 2.
 for load in LOADS:
     intervals = reliability.speedups(audit, JAXCAP, load)
     inside = reliability.next_inside(intervals)
     width = reliability.median_width(intervals)
-    print(f"{load}: next ratio inside in {inside}, width {width:.2f}")
+    wide = reliability.wide(intervals)
+    print(f"{load}: next ratio inside in {inside}")
+    print(f"  width {width:.2f}, above 2 in {wide}")
 
 # %%
 # On the quiet machine, our intervals contained the next ratio :measured:`judged`. There is no width

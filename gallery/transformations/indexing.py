@@ -10,8 +10,8 @@ And is JAX's indexing as fast as NumPy's?
 """
 
 # %%
-# Every index counts, even a repeated one
-# ---------------------------------------
+# JAX counts every index, even a repeated one
+# -------------------------------------------
 # To read at many indices is to *gather*, and to write or add there is to *scatter*. A sum by group is
 # a scatter, because it adds each value at the index of its group. Of the three values here, the last
 # two belong to group 0. Which of these four ways will add both of them?
@@ -98,10 +98,10 @@ by_gather = by_group.select(of=experiments.READ).speedup(
 #
 # Is it as fast as in NumPy?
 # --------------------------
-# The figure also has NumPy's functions: with a thousand groups, NumPy's ``np.add.at`` was
-# :measured:`by_numpy than JAX's scatter`. Ten thousand additions take so little time that the fixed
-# :doc:`price of a call </tutorials/performance/dispatch_overhead>` may matter. So let each library read,
-# set and add ten times as many elements, at indices in random order. Will the ratio be closer to 1?
+# With a thousand groups, NumPy's ``np.add.at``, which is also in the figure, was
+# :measured:`by_numpy than JAX's scatter`. But ten thousand additions take so little time that the fixed
+# :doc:`price of a call </tutorials/performance/dispatch_overhead>` may matter. In the table, each library
+# reads, sets and adds ten times as many elements, at all places of an array in random order:
 from jaxcap.results.tables import Table
 
 many = experiments.MANY.run(budget_s=0.03).select(size=100_000)
