@@ -701,7 +701,7 @@ class TestWaterfall:
         assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
         drawn = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
         ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in drawn]
-        np.testing.assert_allclose(ends, [(0, 4 * MS), (4 * MS, 5 * MS), (5 * MS, 1 * MS)])
+        np.testing.assert_allclose(ends, [(0, 1), (1, 1.25), (1.25, 0.25)])
         assert figure.get_suptitle() == "c is 4.000 times faster than a (one process)"
 
     def test_calls_changes_by_their_names(self) -> None:
@@ -716,13 +716,24 @@ class TestWaterfall:
         (axes,) = self.draw(a=4 * MS, b=5 * MS, c=1 * MS).axes
         _, slower, faster = axes.patches
         assert not same_color(slower.get_facecolor(), faster.get_facecolor())
-        verdicts = [text.get_text().partition("\n")[2] for text in axes.texts]
-        assert verdicts == ["", "1.250 times slower", "5.000 times faster"]
+        told = [text.get_text() for text in axes.texts]
+        assert told == ["4.000 ms", "125%\nslower", "25%\nfaster"]
+
+    def test_shares_are_of_the_rounds_that_its_headline_compares(self) -> None:
+        slow, fast = (
+            make_result(name, *(make_run([s * MS] * 6) for s in seconds))
+            for name, seconds in (("a", (4.0, 9.0, 20.0)), ("b", (2.0, 4.3, 10.3)))
+        )
+        figure = figures.waterfall(make_set(slow, fast), changes={"b": "a"})
+        (axes,) = figure.axes
+        assert figure.get_suptitle().startswith("b is 2.0 times faster than a")
+        assert axes.texts[1].get_text() == "50%\nfaster"  # the medians' quotient is 48%
 
     def test_names_the_start_if_no_change_makes_it_faster(self) -> None:
         figure = self.draw(a=1 * MS, b=2 * MS)
         assert figure.get_suptitle() == "a takes the least time"
         assert len(figure.axes[0].patches) == 1
+        assert [text.get_text() for text in figure.axes[0].texts] == ["1.000 ms"]
 
     def test_can_be_drawn_again(self) -> None:
         origin = figures.origin(self.draw(a=2 * MS, b=1 * MS))
