@@ -4,8 +4,8 @@ Calibrating a sensor
 
 SciPy's optimiser fits your model, and you would like it to be faster. JAX can help in two ways. It
 can compute exact gradients, so that SciPy needs fewer evaluations of your model, or it can run the
-whole search. This page calibrates a cheap sensor in both ways and by SciPy alone, and asks which of the
-two ways saves time, and why.
+whole search. Which of the two should you try first? This page calibrates a cheap sensor in both ways and
+by SciPy alone, and finds the answer in what a fit spends its time on.
 """
 
 # %%
@@ -31,8 +31,8 @@ def rmse(parameters, reference, reading):
 
 
 # %%
-# The function contains neither ``np`` nor ``jnp``, so NumPy and JAX can both compute it. A slope of
-# 1 and an offset of 0 correct nothing. That is where our searches will start:
+# The function contains neither ``np`` nor ``jnp``, so NumPy and JAX can both compute it. Our searches
+# will start at a slope of 1 and an offset of 0, which correct nothing:
 START = np.array([1.0, 0.0])
 print("error in NumPy:", rmse(START, reference, reading))
 print("error in JAX:  ", jax.jit(rmse)(START, reference, reading))
@@ -90,13 +90,9 @@ print(by_jax.x)
 # ------------------------------
 # Did all three arrive? This problem lets us check, because a corrected reading is a linear function
 # of :math:`1/s` and :math:`-o/s`, with the slope :math:`s` and the offset :math:`o`. So :func:`linear
-# least squares <jaxcap.kernels.calibration.least_squares>` finds the optimum without a search:
+# least squares <jaxcap.kernels.calibration.least_squares>` finds the optimum without a search. And how
+# many evaluations would you expect the gradients to save?
 exact = calibration.least_squares(reference, reading)
-print(exact)
-
-# %%
-# Each search evaluated the error at least once in each step. How many evaluations would you expect the
-# gradients to save?
 fits = {
     "SciPy, differences": by_differences,
     "SciPy, JAX gradient": by_gradient,
@@ -119,17 +115,16 @@ note = "The distance from the closed form is the larger of the two, in slope and
 Table("Three searches and the exact optimum", headers, rows, [note])
 
 # %%
-# All three found the optimum: the readings of another such sensor would move it :doc:`far more than
-# these distances </tutorials/applications/attenuation>`. Differences need more evaluations because, with
-# two parameters, a gradient takes three of them: one at the point itself, and one beside it for each
+# All three found it: the readings of another such sensor would move it :doc:`far more than these distances
+# </tutorials/applications/attenuation>`. Differences need more evaluations because a gradient takes one at
+# the point itself, and one beside it for each parameter: three with our two, and more with every further
 # parameter. In the other two rows, an evaluation computes the gradient as well, :doc:`however many
 # parameters there are </tutorials/transformations/grad>`.
 #
 # Do fewer evaluations save time?
 # -------------------------------
-# Make a prediction from the table: if the first search takes a second, how long do the other two
-# take? We time all three in 64 bits, after JAX has compiled its functions and has its readings on the
-# device:
+# If the first search takes a second, how long do the other two take, by the table? We time all three in
+# 64 bits, after JAX has compiled its functions and has its readings on the device:
 from jaxcap.experiments import calibration as experiments
 
 times = experiments.OPTIMISERS.run(budget_s=0.05)
@@ -159,62 +154,79 @@ fit_pays
 # %%
 # With JAX's gradient, SciPy needed :measured:`count_with` evaluations instead of
 # :measured:`count_without`, and the fit was :measured:`with_gradient than the one with differences`.
-# The search inside JAX makes about as many evaluations as SciPy with JAX's gradient. If their number
-# settled what a fit costs, these two would take the same time.
+# The search inside JAX makes about as many evaluations, so if their number settled what a fit costs, it
+# would take the same time as SciPy with JAX's gradient.
 #
-# What one evaluation costs
-# -------------------------
-# SciPy by itself needs more evaluations, by a factor of :measured:`fewer`, but those compute only the error,
-# in NumPy. With JAX's gradient, each computes the error and the gradient in JAX, and hands both to SciPy.
-# How much longer does that take? We time one of each, in 64 bits:
-import timeit
+# Where does the time of a fit go?
+# --------------------------------
+# A fit by SciPy consists of evaluations and of SciPy's own work: Python code that chooses directions and
+# lengths of steps and, without a gradient, forms the differences. To tell the two apart, we let a fit
+# time its evaluations:
+from time import perf_counter
 
 
-def evaluate_in_numpy():
-    return rmse(START, reference, reading)
+def timed_fit(evaluate, data, jac):
+    """Return how long a fit takes, and how long its evaluations."""
+    taken = []
 
+    def timed(*args):
+        start = perf_counter()
+        values = evaluate(*args)
+        taken.append(perf_counter() - start)
+        return values
 
-def evaluate_in_jax():
-    return jax.device_get(error_and_gradient(START, *on_device))
-
-
-def microseconds(evaluate):
-    """Return the time of a call, from the fastest of 50 hundreds."""
-    return 1e4 * min(timeit.repeat(evaluate, number=100, repeat=50))
+    start = perf_counter()
+    scipy.optimize.minimize(timed, START, data, method="BFGS", jac=jac)
+    return perf_counter() - start, sum(taken)
 
 
 # %%
+# Beside our ten thousand readings, we fit a million. Which of the fits will spend most of their time on
+# evaluations? We print the medians of several fits:
+def in_jax(*args):
+    return jax.device_get(error_and_gradient(*args))
+
+
+def print_times(size, name, fits, *how):
+    times = np.array([timed_fit(*how) for _ in range(fits)])
+    fit, evaluations = np.median(times, axis=0)
+    share = f"{evaluations / fit:.0%}"
+    print(f"{size:9,} {name:12} {1000 * fit:6.1f} ms, evaluations {share}")
+    return fit, share
+
+
+# %%
+seen = {}
 with jax.enable_x64(True):
-    on_device = jax.device_put((reference, reading))
-    in_jax = microseconds(evaluate_in_jax)
-
-in_numpy = microseconds(evaluate_in_numpy)
-
-# %%
-for one, count, way in (
-    (in_numpy, by_differences.nfev, experiments.DIFFERENCES),
-    (in_jax, by_gradient.nfev, experiments.GRADIENT),
-):
-    print(f"{count} x {one:3.0f} µs = {one * count / 1000:.2f} ms, ", end="")
-    print(f"in a fit of {times.only(way).time.short}")
+    for size, fits in (10_000, 30), (1_000_000, 3):
+        data = calibration.sensors(size=size)
+        on_device = jax.device_put(data)
+        in_jax(START, *on_device)  # compiles
+        seen[size] = (
+            print_times(size, "differences", fits, rmse, data, False),
+            print_times(size, "JAX gradient", fits, in_jax, on_device, True),
+        )
 
 # %%
-# An evaluation with its gradient took :measured:`dearer` as long as NumPy's without. These are the fastest
-# calls, in a tight loop, and calls in a fit may be slower. The rest of a fit is SciPy's own work: Python
-# code chooses directions and the lengths of steps and, without a gradient, forms the differences. A
-# gradient spares SciPy the differences, so it may save time even if the evaluations together don't.
+(_, share_few), (_, share_few_jax) = seen[10_000]
+(by_numpy_s, share_many), (by_jax_s, share_many_jax) = seen[1_000_000]
+of_differences = f"{by_jax_s / by_numpy_s:.0%}"
+
+# %%
+# With ten thousand readings, evaluations took :measured:`share_few` of the fit with differences. Making
+# fewer of them saves a part of that, and SciPy's work on the differences. But each takes longer, because it
+# computes the gradient, too, and because JAX has to :doc:`start it and hand over its result
+# </tutorials/performance/dispatch_overhead>`. In the fit with JAX's gradient, evaluations took
+# :measured:`share_few_jax`.
 #
-# More readings change the balance. How do NumPy and compiled JAX compare on the error alone, here in 32
-# bits, when their number grows?
+# With a million readings, the shares were :measured:`share_many` and :measured:`share_many_jax`, and the fit with
+# JAX's gradient took :measured:`of_differences` of the time of the one with differences. The larger the
+# share of the evaluations, the more their number matters. Besides, NumPy passes over the readings several
+# times, and JAX can :doc:`merge these passes </tutorials/transformations/jit>`. Does that show in the
+# error alone, without its gradient and in 32 bits?
 from jaxcap.experiments.calibration import COMPILED, NUMPY
 
 measured = experiments.CALIBRATION.run(budget_s=0.03)
-
-# %%
-evaluations = measured.subset(
-    r for r in measured if r.variant != experiments.LOOP
-)
-evaluations.speedups(over=NUMPY)
 
 # %%
 jit_pays = claim(
@@ -225,41 +237,34 @@ jit_pays = claim(
 jit_pays
 
 # %%
-# NumPy passes over the readings several times, to subtract, to divide, to square and so on, and JAX
-# can :doc:`merge these passes </tutorials/transformations/jit>`. With many readings, that saves memory
-# traffic. With few, what counts is the overhead: of each pass in NumPy, and of :doc:`the one call in
-# JAX </tutorials/performance/dispatch_overhead>`.
-#
 # One call for the whole search
 # -----------------------------
-# The search inside JAX has no Python between its steps, and pays for one call instead of one for each
-# evaluation. In return, the first fit has to wait for the compiler:
+# The search inside JAX leaves nothing to SciPy or to Python. In return, the first fit has to wait for the
+# compiler:
 first_fit = times.only(experiments.INSIDE).first_call
 print("first fit inside JAX:", first_fit.short)
 print("each fit after it:   ", times.only(experiments.INSIDE).time.short)
 
 # %%
-# The compiled program serves all data of the same shape, so the more data sets you fit, the less this
-# price matters.
+# The compiled program serves all data of the same shape and type, so a process pays this price once.
 #
 # Takeaway
 # --------
 count_with, count_without = by_gradient.nfev, by_differences.nfev
-fewer = f"{count_without / count_with:.1f}"
-dearer = f"{in_jax / in_numpy:.1f} times"
 whole_fit = fit_pays.estimate
 with_gradient = times.speedup(
     experiments.GRADIENT, over=experiments.DIFFERENCES
 )
 
 # %%
-# With two parameters and ten thousand readings, SciPy needed :measured:`count_with` evaluations with JAX's
-# gradient instead of :measured:`count_without`, and each took :measured:`dearer` as long. The fit was
-# :measured:`with_gradient than with differences`. A fit inside JAX, once compiled, was
-# :measured:`whole_fit than SciPy's with differences`.
+# With ten thousand readings, SciPy needed :measured:`count_with` evaluations with JAX's gradient instead of
+# :measured:`count_without`, and the fit was :measured:`with_gradient than with differences`. A fit inside
+# JAX, once compiled, was :measured:`whole_fit than SciPy's with differences`. With a million readings, the fit with
+# JAX's gradient took :measured:`of_differences` of the time of the one with differences.
 #
-# Begin with SciPy and JAX's gradient, which is exact apart from rounding, and saves more evaluations
-# the more parameters you have. If you fit many data sets of one shape, time a search that is compiled
-# as a whole. But read the next page first, because JAX's own search has a fault.
+# So find out how much of your fit its evaluations take. If they take most of it, begin with JAX's
+# gradient, which saves the more of them the more parameters you have. If they take little, fewer can't
+# save much, and you can compile the whole search, which pays if you fit many data sets of one shape. But
+# read the next page first, because JAX's own search has a fault.
 #
 # Next: :doc:`can you believe an optimiser's report? </tutorials/applications/convergence>`
