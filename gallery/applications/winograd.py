@@ -5,7 +5,7 @@ Do half the multiplications take half the time?
 Shmuel Winograd showed how to compute a convolution with fewer multiplications. On a CPU, :doc:`our
 training </tutorials/applications/training_speed>` uses his algorithm in the layer with the most
 multiplications, and saves half of them. This page times that layer, builds the algorithm from six
-numbers up, and then times its products alone and the whole convolution, on the same batch.
+numbers up, and then looks for what else decides how long a convolution takes.
 """
 
 # %%
@@ -41,7 +41,7 @@ winograd_pays
 # %%
 # Six products instead of twelve
 # ------------------------------
-# To see what else the algorithm changes, begin with one row of numbers. Slide a kernel of three weights
+# How does the algorithm save them? Begin with one row of numbers. Slide a kernel of three weights
 # over six pixels, and you get four outputs. Each is a sum of three products, which makes twelve
 # multiplications. Winograd's algorithm needs only six, and three small, constant matrices:
 from jaxcap.kernels import convolution
@@ -64,7 +64,8 @@ print(f"from {len(products)} products: ", outputs.round(9))
 # %%
 # For four outputs that doesn't pay, because to apply the matrices takes more operations than the six
 # products save. In a layer it can, because pixels are transformed once for all features of the output,
-# weights once for all images, and products only after they have been summed over the channels.
+# weights once for all images, and products only after they have been summed over the channels. `Lavin and
+# Gray <https://arxiv.org/abs/1509.09308>`__ brought the algorithm to neural networks.
 #
 # From numbers to a layer
 # -----------------------
@@ -77,15 +78,10 @@ from jaxcap.report.source import Source
 Source(convolution._winograd)
 
 # %%
-# `Lavin and Gray <https://arxiv.org/abs/1509.09308>`__, who brought the algorithm to neural networks, use
-# it along rows and columns at once. For four by four outputs, that leaves a quarter of the multiplications.
-#
-# Half the multiplications, and smaller matrices
-# ----------------------------------------------
-# The algorithm saves more than multiplications. Both ways write matrices to memory before they
-# multiply them, and Winograd's six matrices hold half as many numbers as the matrix of all patches. But
-# their products hold half as many again as the one product with patches. We count multiplications
-# and matrices for one batch of the training:
+# Half the multiplications, and other matrices
+# --------------------------------------------
+# Both ways write matrices to memory before they multiply them. So the algorithm changes more than the
+# number of multiplications. We count both for one batch of the training:
 import jax
 import jax.numpy as jnp
 
@@ -101,11 +97,15 @@ for name, (number, rows, terms) in shapes.items():
     print(f"{64 * millions:.0f} million multiplications, {mb:.1f} MB")
 
 # %%
-# We time the products alone, with matrices that are ready, and then the whole convolution, which has to
-# write them, and with Winograd's algorithm to transform rows and results as well. As in the training,
-# :func:`~jaxcap.kernels.convolution.in_parts` takes eight images at a time, so that the matrices may fit
-# into a cache. All calls take turns, and we print their medians. In which of the two comparisons do you
-# expect Winograd's algorithm to take half the time?
+# Winograd's matrices hold half as many numbers as the matrix of all patches. But their products hold half
+# as many again as the one product with patches, and have to be transformed.
+#
+# Which part takes half the time?
+# -------------------------------
+# We time the products alone, with matrices that are ready, and then the whole convolution, first of all
+# images at once. For the last comparison, :func:`~jaxcap.kernels.convolution.in_parts` takes eight images
+# at a time, so that their matrices may fit into a cache. In which of the three do you expect Winograd's
+# algorithm to take half the time?
 rng = np.random.default_rng(0)
 images = rng.standard_normal((batch, 26, 26, 32), np.float32)
 kernel = rng.standard_normal((3, 3, 32, 64), np.float32)
@@ -122,57 +122,54 @@ def by_eights(convolve):
 
 
 # %%
-import timeit
+# All calls take turns, and we print their medians:
+from functools import partial
+
+from jaxcap.measure.timing import compare
 
 layer = jax.device_put((images, kernel))
-
-
-def ready(function, *args):
-    compiled = jax.jit(function)
-    return lambda: jax.block_until_ready(compiled(*args))
-
-
-# %%
 calls = {}
 for name, (number, rows, terms) in shapes.items():
     left = jnp.ones((number, rows, terms))
     right = jnp.ones((number, terms, 64))
-    calls["products", name] = ready(jnp.matmul, left, right)
-    calls["whole", name] = ready(by_eights(ways[name]), *layer)
+    convolve, by_parts = ways[name], by_eights(ways[name])
+    calls["products", name] = partial(jax.jit(jnp.matmul), left, right)
+    calls["at once", name] = partial(jax.jit(convolve), *layer)
+    calls["by eights", name] = partial(jax.jit(by_parts), *layer)
 
 # %%
-seconds = {key: [] for key in calls}
-for _ in range(100):
-    for key, call in calls.items():
-        seconds[key] += timeit.repeat(call, number=1, repeat=1)
-
-# %%
-ms = {key: 1000 * np.median(taken) for key, taken in seconds.items()}
+by_name = {", ".join(key): call for key, call in calls.items()}
+times = compare(by_name, budget_s=0.1, empty_caches=False)
+ms = {key: 1000 * times.only(", ".join(key)).time.value for key in calls}
 shares = {}
-for part in ("products", "whole"):
+for part in ("products", "at once", "by eights"):
     of_patches, of_winograd = ms[part, "patches"], ms[part, "Winograd"]
     shares[part] = f"{of_winograd / of_patches:.0%}"
-    print(f"{part:8} patches {of_patches:.2f} ms, ", end="")
-    print(f"Winograd {of_winograd:.2f} ms: {shares[part]}")
+    print(f"{part:9} patches {of_patches:5.2f} ms, ", end="")
+    print(f"Winograd {of_winograd:5.2f} ms: {shares[part]}")
 
 # %%
-of_products, of_whole = shares.values()
+of_products, of_whole, of_eights = shares.values()
+changed = ms["by eights", "Winograd"] / ms["at once", "patches"]
+from_patches = f"{changed:.0%}"
 forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
 
 # %%
 # Alone, the products took :measured:`of_products` of their time with patches. Halving the multiplications
-# halves this time only if they run at the same rate, which can depend on the shapes of the matrices. The
-# whole convolution took :measured:`of_whole`: the work around the products has changed as well.
+# halves this time only if they run at the same rate, which can depend on the shapes of the matrices. Of
+# the whole convolution, Winograd's algorithm took :measured:`of_whole` with all images at once, and
+# :measured:`of_eights` with eight at a time. These two comparisons have the same multiplications, but
+# matrices of other sizes.
 #
-# In the figure, the layer was :measured:`forward_to_patches than with patches`. There, patches
-# convolve the whole batch at once, and only Winograd's algorithm works by eights, so that the pool that
-# follows :doc:`may find its input in the cache </tutorials/applications/training_speed>`. The layer also
-# adds a bias, applies an activation, and keeps what its backward pass will need.
+# In the figure, patches convolve all images at once, and Winograd's algorithm works by eights. From the
+# one to the other, the convolution took :measured:`from_patches` of the time here, and there, the layer was
+# :measured:`forward_to_patches than with patches`. It also adds a bias, applies an activation, and
+# keeps what its backward pass will need.
 #
 # The price is accuracy
 # ---------------------
-# The constants in the small matrices can magnify rounding errors. How large do they become? We compare
-# both results with that of patches in 64-bit numbers:
+# The constants in the small matrices can magnify rounding errors. We compare both results with that of
+# patches in 64-bit numbers:
 with jax.enable_x64(True):
     exact = np.asarray(
         convolution.by_patches(images.astype(float), kernel.astype(float))
@@ -191,9 +188,9 @@ more_error = f"{errors['Winograd'] / errors['patches']:.1f}"
 # --------
 # Half the multiplications take half the time only if they run at the same rate, and a convolution does
 # more than multiply. On one batch, in one process, the products of Winograd's algorithm took
-# :measured:`of_products` of the time of those with patches, and the whole convolution
-# :measured:`of_whole`. As a training runs it, the layer's forward pass was
-# :measured:`forward_to_patches than with patches`. The largest error was :measured:`more_error` times that
-# of patches.
+# :measured:`of_products` of the time of those with patches. The whole convolution took :measured:`of_whole` with
+# all images at once, and :measured:`of_eights` with eight at a time. As a training runs it, the layer's
+# forward pass was :measured:`forward_to_patches than with patches`. The largest error was
+# :measured:`more_error` times that of patches.
 #
 # Next: the same training :doc:`on many devices </tutorials/applications/scaling_out>`.
