@@ -107,9 +107,9 @@ figures.label_ends(axes)
 # <https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md>`__, so together they should
 # send as much as the all-reduce of a split batch.
 #
-# There are two programs for it. ``loss_of_split_weights`` asks for copies of the weights and leaves
-# the messages to JAX and XLA. ``loss_on_one`` is the program of one device, for a ``shard_map``, and
-# collects the weights by itself:
+# There are two programs for it. ``loss_of_split_weights`` asks for copies of the weights, by
+# :func:`jax.reshard`, and leaves the messages to JAX and XLA. ``loss_on_one`` is the program of one
+# device, for a ``shard_map``, and collects the weights by itself:
 Source(sharded_step.loss_of_split_weights, sharded_step.loss_on_one)
 
 # %%

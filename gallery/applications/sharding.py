@@ -5,8 +5,8 @@ Who decides how an array is split?
 You have told JAX how the arguments of a function are split among devices. Something has to decide how
 its result is split, and what the devices send each other depends on that. :doc:`On the previous page
 </tutorials/applications/scaling_out>`, XLA decided, out of sight. On this page, JAX decides and
-writes its decision into the type of each array, and then you decide, in a program for one of the
-devices. A single device is enough to follow, and a CPU will do.
+writes its decision into the type of each array, so that one training step serves three ways to split
+it. Then you decide, in a program for one of the devices. A single device is enough to follow.
 """
 
 # %%
@@ -46,9 +46,8 @@ print(jax.typeof(jax.eval_shape(jnp.matmul, batch, matrix)))
 #
 # Where JAX has no rule, it asks
 # ------------------------------
-# The product above needs no message. But split both matrices along the axis over which their product
-# sums, and each device can compute only a part of every sum. ``show_type`` prints the type of the
-# result, or the error if there is none:
+# Now split both matrices along the axis over which their product sums, and each device can compute only a
+# part of every sum. ``show_type`` prints the type of the result, or the error if there is none:
 from textwrap import fill
 
 
@@ -79,9 +78,7 @@ show_type(partial(jnp.sum, axis=0), batch)
 # %%
 # It doesn't, because `JAX has a rule for sums
 # <https://docs.jax.dev/en/latest/201/sharding.html#result-shardings-follow-simple-rules-or-error-and-require-annotation>`__:
-# every device gets the result. So a program that raises no error may still send messages. The types
-# tell you where arrays are; :doc:`the next page </tutorials/applications/messages>` shows how much has
-# to be sent.
+# every device gets the result. So a program that raises no error may still send messages.
 #
 # One step, split in three ways
 # -----------------------------
@@ -92,11 +89,36 @@ from jaxcap.report.source import Source
 
 Source(sharded_step.loss, sharded_step.step)
 
+
 # %%
-# The types of its arguments decide the rest. Split the batch, and you have *data parallelism*.
-# Split the hidden units, and you have *tensor parallelism*: each device has the columns of the first
-# matrix and the rows of the second that belong to its units. Or split the batch and the weights, so
-# that no device has to keep all of either. This picture shows what one of eight devices has:
+# The types of its arguments decide the rest. Split the batch, and you have *data parallelism*. Split the
+# hidden units, and you have *tensor parallelism*: each device has the columns of the first matrix and the
+# rows of the second that belong to its units. Or split the batch and the weights, and you have *FSDP*, also
+# known as the third stage of `ZeRO <https://arxiv.org/abs/1910.02054>`__: no device keeps all of either.
+# We describe a network with 64 inputs, whose targets are split as the batch is:
+def arguments(way):
+    into, out, batch = sharded_step.SPLITS[way]
+    weights = described((64, 256), *into), described((256, 64), *out)
+    examples = described((512, 64), *batch)
+    return weights, examples, examples
+
+
+# %%
+# Which of the three ways takes the least room on a device, for weights, batch and targets together?
+from math import prod
+
+
+def held_kilobytes(way):
+    """Add up what a device holds of the weights, the batch and the targets."""
+    arrays = jax.tree.leaves(arguments(way))
+    parts = [array.sharding.shard_shape(array.shape) for array in arrays]
+    return 4 * sum(map(prod, parts)) / 1000
+
+
+ways = (sharded_step.BATCH, sharded_step.UNITS, sharded_step.WEIGHTS)
+held = {way: f"{held_kilobytes(way):.0f} kB" for way in ways}
+
+# %%
 import matplotlib.pyplot as plt
 
 from jaxcap.report import figures
@@ -113,14 +135,14 @@ def draw(axes, left, top, shape, split):
 # %%
 figure, axes = plt.subplots(figsize=(6, 5))
 shapes = (96, 256), (256, 96), (256, 96)
-for top, way in zip((0, 330, 660), sharded_step.SPLITS):
-    axes.text(-30, top + 128, way.replace(" ", "\n"), ha="right", va="center")
+for top, way in zip((0, 330, 660), ways):
+    axes.text(-30, top + 128, f"{way}:\n{held[way]}", ha="right", va="center")
     splits = sharded_step.SPLITS[way]
     for left, shape, split in zip((0, 300, 440), shapes, splits):
         draw(axes, left, top, shape, split)
 for left, name in (128, "first matrix"), (348, "second"), (488, "batch"):
     axes.text(left, -30, name, ha="center")
-axes.set(xlim=(-130, 540), ylim=(930, -110))
+axes.set(xlim=(-180, 540), ylim=(930, -110))
 axes.axis("off")
 finding = "With split weights, a device has a part of everything"
 words = "It has all of an array, or an eighth of its rows or columns"
@@ -129,57 +151,22 @@ figures.headline(figure, finding, "What one of eight devices has", words)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# In the third way, known as *FSDP* or as the third stage of `ZeRO
-# <https://arxiv.org/abs/1910.02054>`__, a device collects the weights of the others when it needs
-# them. To say so in the program, the loss of this way first asks for copies with
-# :func:`jax.reshard`:
-Source(sharded_step.loss_of_split_weights)
-
-
-# %%
-# How will the new weights be split after a step? We ask for a network with 64 inputs, whose targets
-# are split as the batch is. ``loss_on_mesh`` returns the loss that goes with a way:
-def arguments(way):
-    into, out, batch = sharded_step.SPLITS[way]
-    weights = described((64, 256), *into), described((256, 64), *out)
-    examples = described((512, 64), *batch)
-    return weights, examples, examples
-
-
-ways = (sharded_step.BATCH, sharded_step.UNITS, sharded_step.WEIGHTS)
+# Split units need the most here because each device has the whole batch. How will the new weights be split
+# after a step? Not a line of the program changes from way to way:
+step = partial(sharded_step.step, sharded_step.loss)
 for way in ways:
-    loss = sharded_step.loss_on_mesh(way, mesh)
-    step = partial(sharded_step.step, loss)
     first, second = jax.eval_shape(step, *arguments(way))
     print(f"{way}: {jax.typeof(first)} and {jax.typeof(second)}")
+
 
 # %%
 # In all three ways, the new weights are split as the old ones were, so the next step can begin. The
 # reason is another of JAX's rules: the gradient with respect to an array like these `has the type
-# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__ of that array. In the first way, the
-# weights are copies, so every device has to get the whole gradient. For that, the devices add up their
-# parts, though no line of the program says so.
-#
-# The types also say what a device has to hold. Where will that be least?
-from math import prod
-
-
-def held_kilobytes(way):
-    """Add up what a device holds of the weights, the batch and the targets."""
-    arrays = jax.tree.leaves(arguments(way))
-    parts = [array.sharding.shard_shape(array.shape) for array in arrays]
-    return 4 * sum(map(prod, parts)) / 1000
-
-
-held = {way: f"{held_kilobytes(way):.0f} kB" for way in ways}
-for way in ways:
-    print(f"{way}: {held[way]}")
-
-
-# %%
-# Split units need the most here because each device has the whole batch. Split weights need the
-# least, but that is before the step: while it runs, a device also needs room for the weights that it
-# collects.
+# <https://docs.jax.dev/en/latest/301/sharding-ad.html>`__ of that array. What the types don't show are the
+# messages. With a split batch, the weights are copies, so every device has to get the whole gradient,
+# and the devices add up their parts. With split weights, a device collects the weights of the others
+# when it needs them, which takes room as well. :doc:`The next page </tutorials/applications/messages>`
+# counts what is sent.
 #
 # In a ``shard_map``, you decide
 # ------------------------------
@@ -205,7 +192,7 @@ for summed in (own_sum, whole_sum):
 # In these types, ``V:devices`` means that an array may *vary* from device to device. A device's own
 # sum varies as its examples do, so JAX refuses ``own_sum``. In ``whole_sum``, :func:`jax.lax.psum`
 # adds up the sums of all devices and gives each of them the result, and JAX knows that this doesn't
-# vary. So the decision is yours, but JAX checks by the types what you promise about the result.
+# vary. So the decision is yours, but JAX checks what you promise.
 #
 # Takeaway
 # --------
@@ -218,8 +205,9 @@ held_by_weights = held[sharded_step.WEIGHTS]
 # and asks you where it has no rule. In a ``shard_map``, you decide, because you write the program
 # of one device.
 #
-# The types also say how much a device holds: of our step's arguments, :measured:`held_by_batch` if
-# the batch is split, and :measured:`held_by_weights` if the weights are split as well.
+# So the same training step can be split in several ways, by the types of its arguments alone. Of these
+# arguments, a device held :measured:`held_by_batch` if the batch was split, and :measured:`held_by_weights` if
+# the weights were split as well.
 #
 # Next: :doc:`how much devices have to send </tutorials/applications/messages>` for each of these
 # ways, and what that costs.
