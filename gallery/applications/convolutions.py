@@ -178,7 +178,7 @@ for name in ("compiled loop", "with patches"):
 from jaxcap.experiments.mnist_changes import PATCHES, STEPS
 from jaxcap.experiments.mnist_layers import BACKWARD, LAYERS
 
-layer_times = LAYERS.run(processes=4, budget_s=0.03)
+layer_times = LAYERS.run(budget_s=0.03)
 
 # %%
 from jaxcap.report.claims import claim, speedup_of

@@ -33,8 +33,8 @@ from jaxcap.experiments.mnist import THROUGHPUT
 from jaxcap.experiments.mnist_layers import LAYERS
 
 point = THROUGHPUT.points[0]
-speeds = THROUGHPUT.run(points=[point], processes=4, budget_s=0.05)
-layer_times = LAYERS.run(processes=4, budget_s=0.03)
+speeds = THROUGHPUT.run(points=[point], budget_s=0.05)
+layer_times = LAYERS.run(budget_s=0.03)
 
 # %%
 steps = point["steps"]

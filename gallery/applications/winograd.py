@@ -19,7 +19,7 @@ from jaxcap.experiments.mnist_changes import PATCHES, WINOGRAD
 from jaxcap.experiments.mnist_layers import FORWARD, LAYERS
 from jaxcap.report import figures
 
-layer_times = LAYERS.run(processes=4, budget_s=0.03)
+layer_times = LAYERS.run(budget_s=0.03)
 forward = layer_times.select(layer="conv2", task=FORWARD)
 _ = figures.bars(
     forward.select(variant=PATCHES) + forward.select(variant=WINOGRAD),

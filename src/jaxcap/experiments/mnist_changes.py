@@ -28,7 +28,6 @@ BYTES = f"{NAIVE}, bytes on the device"
 PURE = f"{STEPS}, no donation"
 POOL = f"{STEPS}, our own pool"
 SUMS = f"{WINOGRAD}, with sums"
-PARTS = f"{WINOGRAD}, in parts"
 
 #: Makes a trainer from settings and images to train on, and maybe from options.
 TrainerFactory = Callable[..., Trainer]
@@ -58,8 +57,7 @@ CHANGES: Mapping[str, Change] = {
     POOL: Change(STEPS, "our own pool"),
     PATCHES: Change(POOL, "patches"),
     SUMS: Change(PATCHES, "Winograd and sums"),
-    PARTS: Change(SUMS, "a few images at a time"),
-    WINOGRAD: Change(PARTS, "fewer random numbers"),
+    WINOGRAD: Change(SUMS, "a few images at a time, fewer random numbers"),
     SCAN_WINOGRAD: Change(WINOGRAD, "scan"),
 }
 
@@ -94,7 +92,6 @@ def _step_on_device(
 
 _steps = partial(FlaxTrainer, steps_per_program=1)
 _patches, _winograd = layer_options("patches"), layer_options("winograd")
-_at_once = {name: _winograd[name] for name in ("convolve", "pool")}
 
 #: Makes each trainer.
 FACTORIES: Mapping[str, TrainerFactory] = {
@@ -104,8 +101,7 @@ FACTORIES: Mapping[str, TrainerFactory] = {
     STEPS: partial(_steps, layers=layer_options("xla")),
     POOL: partial(_steps, layers={"pool": _patches["pool"]}),
     PATCHES: partial(_steps, layers=_patches),
-    SUMS: partial(_steps, layers=_at_once),
-    PARTS: partial(_steps, layers=_at_once | {"apply": _winograd["apply"]}),
+    SUMS: partial(_steps, layers={name: _winograd[name] for name in ("convolve", "pool")}),
     WINOGRAD: partial(_steps, layers=_winograd),
     SCAN: partial(FlaxTrainer, layers=layer_options("xla")),
     SCAN_WINOGRAD: partial(FlaxTrainer, layers=_winograd),
