@@ -195,6 +195,16 @@ def test_figure_shows_what_ran_on_the_device_and_computes() -> None:
     assert "product\n50%" in [text.get_text() for text in axes.texts]
 
 
+def test_a_computation_at_the_roof_has_its_name_below_it() -> None:
+    costs = [(make_result("jit", make_run((10.0,) * 6)), Cost(1000, 10))]
+    drawn = figures.roofline(CEILINGS, costs, name=lambda _: "product")
+    drawn.draw_without_rendering()
+    (axes,) = drawn.axes
+    (name,) = [text for text in axes.texts if text.get_text().startswith("product")]
+    roof = axes.transData.transform((100, 100))[1]
+    assert name.get_window_extent().y1 <= roof + 1
+
+
 def test_a_computation_is_named_with_its_best_share_though_another_dtype_is_faster() -> None:
     costs = [
         (make_result(dtype, make_run((seconds,) * 6)), Cost(1000, 10))

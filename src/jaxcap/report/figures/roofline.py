@@ -142,7 +142,7 @@ def _named(ceilings: Ceilings, points: Sequence[_Point], rates: Collection[float
             xytext=(-9 if left else 9, 0),
             textcoords="offset points",
             ha="right" if left else "left",
-            va="center",
+            va="top",  # or the roof would strike out the name of a computation that reaches it
         )
     axes.set_ylabel("operations a second (higher is better)")
     axes.set_xlabel("operations for each byte moved")
