@@ -51,6 +51,28 @@ def test_titles_get_more_lines_for_which_it_becomes_higher() -> None:
     assert 3.2 < figure.get_figheight() < 3.3
 
 
+def test_a_number_stays_with_its_unit() -> None:
+    figure, _ = plt.subplots(figsize=(6.0, 3.0))
+    figures.headline(figure, "To the first result: nothing saved 0.7 s, in a file 0.4 s")
+    assert drawn(figure).get_suptitle().split("\n") == [
+        "To the first result: nothing saved",
+        "0.7 s, in a file 0.4 s",
+    ]
+
+
+def test_names_of_rows_are_broken_where_there_is_room() -> None:
+    figure, (wide, narrow) = plt.subplots(2, figsize=(6.0, 4.0))
+    names = ["Flax, steps with patches", "Flax, steps with Winograd"]
+    wide.set_yticks(range(2), names)
+    narrow.set_yticks(range(20), names * 10)
+    drawn(figure)
+    assert [text.get_text() for text in wide.get_yticklabels()] == [
+        "Flax, steps with\npatches",
+        "Flax, steps with\nWinograd",
+    ]
+    assert [text.get_text() for text in narrow.get_yticklabels()] == names * 10
+
+
 def test_every_other_number_goes_until_none_touch() -> None:
     figure, (axes, other) = plt.subplots(1, 2, figsize=(6.0, 3.0))
     names = [f"{number},000 numbers" for number in range(9)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from textwrap import fill
 from weakref import WeakSet
@@ -20,6 +21,7 @@ from jaxcap.report.findings import in_powers
 # How much higher than its letters a line of text is, and the distance of a label from its line.
 LINE_HEIGHT, _GAP_PT = 1.25, 10.0
 _INCHES_PER_LETTER = 0.118  # of a title
+_JOINT = "\N{NARROW NO-BREAK SPACE}"  # stands for a space at which no line ends
 _fitted: WeakSet[Axes] = WeakSet()
 
 
@@ -52,8 +54,10 @@ def wrap(text: str, inches: float) -> str:
 
 
 def break_lines(text: str, inches: float, size: float = 12.0) -> str:
-    """Break text that needs no escaping, in letters of a size in points."""
-    return fill(text, int(inches / (_INCHES_PER_LETTER * min(size / 12.0, 1.0))))
+    """Break text that needs no escaping, in letters of a size in points; no line ends in a number."""
+    joined = re.sub(r"(?<=\d) (?=\w)", _JOINT, text)  # or "0.7" would be read without its "s"
+    letters = int(inches / (_INCHES_PER_LETTER * min(size / 12.0, 1.0)))
+    return fill(joined, letters).replace(_JOINT, " ")
 
 
 def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
@@ -76,7 +80,8 @@ def label_ends(axes: Axes, texts: Mapping[str, str] | None = None) -> None:
     words = [texts[str(line.get_label())] for line in lines]
     ends = np.array([axes.transData.transform(_end(axes, line)) for line in lines])
     height_pt = plt.rcParams["font.size"] * LINE_HEIGHT
-    heights = [height_pt * figure.dpi / 72 * (text.count("\n") + 1) for text in words]
+    # With a gap, or two names and their numbers would look like one label.
+    heights = [height_pt * figure.dpi / 72 * (text.count("\n") + 1.3) for text in words]
     bottom, top = axes.bbox.y0, axes.bbox.y1
     places = spread(_heights_at_edge(lines, ends), heights, bottom, top)
     column = offset_copy(axes.transAxes, figure, x=_GAP_PT, units="points")

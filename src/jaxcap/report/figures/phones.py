@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter
 
 from jaxcap.report.figures.labels import LINE_HEIGHT, break_lines, fit_texts, is_fitted
 
 #: Inches of a figure whose letters can be read on a phone that shows all of it.
 PHONE_WIDTH = 4.6
 _LEAST_GAP_PX = 4.0
+_NAME_WIDTH = 18  # of a row, in letters
 _OTHER_FONT_PX = 30.0  # by which a text may be wider in a browser's font
 
 
 def fit_phone(figure: Figure) -> None:
     """Make a figure as narrow as `PHONE_WIDTH`, and keep the size of its letters.
 
-    Titles are broken into more lines, for which the figure becomes higher. Where the numbers along an
-    axis would touch each other, every other one goes.
+    Titles are broken into more lines, for which the figure becomes higher, and so are the names of
+    rows, to leave width for what is drawn. Where the numbers along an axis would touch each other, every
+    other one goes.
 
     Parameters
     ----------
@@ -32,6 +36,9 @@ def fit_phone(figure: Figure) -> None:
     added = sum(_wrap(text, inches) for text, inches in _titles(figure))
     figure.set_size_inches(PHONE_WIDTH, figure.get_figheight() + added)
     figure.draw_without_rendering()  # lays it out
+    for axes in figure.axes:
+        _break_names(axes)
+    figure.draw_without_rendering()
     for axes in filter(Axes.get_visible, figure.axes):  # others don't know their numbers
         _keep_inside(axes.xaxis.label, figure)
         for title in _titles_of(axes):
@@ -68,6 +75,18 @@ def _wrap(text: Text, inches: float) -> float:
     text.set_text(break_lines(before.replace("\n", " "), inches, size))
     added = text.get_text().count("\n") - before.count("\n")
     return max(added, 0) * LINE_HEIGHT * size / 72
+
+
+def _break_names(axes: Axes) -> None:
+    """Break the names of rows, unless the rows are too close for two lines."""
+    labels = axes.get_yticklabels()
+    if not labels or not isinstance(axes.yaxis.get_major_formatter(), FuncFormatter):
+        return
+    names = [label.get_text() for label in labels]
+    two_lines_in = 2 * LINE_HEIGHT * labels[0].get_fontsize() / 72
+    if axes.bbox.height / len(names) > two_lines_in * axes.figure.dpi:
+        broken = [name if "\n" in name else fill(name, _NAME_WIDTH) for name in names]
+        axes.set_yticks(axes.get_yticks(), broken)
 
 
 def _keep_inside(label: Text, figure: Figure) -> None:
