@@ -50,6 +50,11 @@ def comparison(variant: str, over: str, speedup: Speedup, *, at: str = "") -> st
     return " ".join(filter(None, (text, at, _caveat([speedup]))))
 
 
+def all_together(speedup: Speedup) -> str:
+    """Say what several changes did, whose names are those of rows, and not of what is compared."""
+    return f"All changes together: {speedup.words} {_caveat([speedup])}".rstrip()
+
+
 def trend(variant: str, over: str, points: Trend, *, x: str) -> str:
     """Say at which sizes one variant is faster than another, and how much at the largest.
 

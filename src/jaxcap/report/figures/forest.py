@@ -42,14 +42,14 @@ def forest(claims: Sequence[Claim], *, title: str) -> Figure:
         for claim, interval in zip(claims, intervals, strict=True):
             text = fill(escape_math(claim.statement.text), _LETTERS)
             axes.text(0, y, text, va="top", transform=axes.get_yaxis_transform())
-            y += text.count("\n") + 1.8
+            y += text.count("\n") + 1.5
             needed = claim.statement.above or left, claim.statement.below or right
             axes.hlines(y, *needed, color=GRID, alpha=0.25, linewidth=9)
             axes.plot([1, 1], [y - 0.5, y + 0.5], color=INK, linewidth=0.8)
             colour, marker = _LOOKS[claim.words]
             axes.hlines(y, *interval, color=colour)
             axes.plot(claim.estimate.value, y, marker, color=colour)
-            y += 0.9
+            y += 1.5  # farther from the next claim than from its own
         figure.set_size_inches(6.0, 2.0 + y * LINE_HEIGHT * _SIZE_PT / 72)
         axes.set_ylim(y, -0.5)
         axes.set_yticks([])

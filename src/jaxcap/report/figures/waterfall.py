@@ -69,7 +69,7 @@ def waterfall(
     axes.set_xlabel(label or f"share of the time of {first} (lower is better)")
     finding = f"{first} takes the least time"
     if others:
-        finding = findings.comparison(path[-1], first, from_first[-1])
+        finding = findings.all_together(from_first[-1])
     subject = title or devices_of(results.results)
     headline(figure, finding, subject)
     fit_texts(axes)
