@@ -53,8 +53,10 @@ def test_range_of_modes_has_to_be_left() -> None:
 @pytest.mark.parametrize(
     ("ratio", "low", "high", "words", "interval"),
     [
-        (3.0, 2.0, 4.0, "3.0 times slower", "2 to 4"),
-        (0.25, 0.2, 0.5, "4.0 times faster", "2 to 5"),
+        (3.0, 2.0, 4.0, "3.0 times slower", "2.0 to 4.0"),
+        (0.25, 0.2, 0.5, "4.0 times faster", "2.0 to 5.0"),
+        (120.0, 98.1, 173.2, "120 times slower", "98 to 173"),
+        (1.9, 1.85, 3.0, "1.90 times slower", "1.85 to 3.00"),
         (0.25, 0.0, float("inf"), "4.0 times faster", ""),
     ],
 )

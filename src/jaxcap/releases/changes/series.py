@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from math import exp, hypot, inf, isnan, nan, sqrt
+from math import exp, floor, hypot, inf, isnan, log10, nan, sqrt
 
 import numpy as np
 import scipy  # imports its parts when they are first used, which takes long
@@ -127,6 +127,12 @@ def times(factor: float) -> str:
     return f"{factor:.{places}f} times"
 
 
+def _range(low: float, high: float) -> str:
+    """Write the ends of an interval with equally many decimal places, and two digits or more."""
+    places = 2 if 1 <= low < 2 else max(1 - floor(log10(low)), 0)
+    return f"{low:.{places}f} to {high:.{places}f}"
+
+
 @dataclass(frozen=True)
 class ReleaseChange:
     """A benchmark under two releases.
@@ -202,14 +208,14 @@ class ReleaseChange:
         """
         if self.before == self.after or not 0 < self.low < self.high < inf:
             return ""
-        return f"{self.low:.3g} to {self.high:.3g}"
+        return _range(self.low, self.high)
 
     @property
     def interval_of_factor(self) -> str:
         """The interval of the factor by which it is slower or faster, as `words` says; or empty."""
         if self.ratio >= 1 or not self.interval:
             return self.interval
-        return f"{1 / self.high:.3g} to {1 / self.low:.3g}"
+        return _range(1 / self.high, 1 / self.low)
 
 
 def adjust(comparisons: Iterable[ReleaseChange]) -> list[ReleaseChange]:
