@@ -54,6 +54,7 @@ extensions = [
     "myst_nb",
     "notfound.extension",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx_click",
