@@ -171,8 +171,9 @@ from jaxcap.report import figures
 
 figure, axes = plt.subplots(figsize=(6, 4.2))
 for (name, points), marker in zip(shown.items(), "o+X"):
-    size = 11 if marker == "+" else 6
-    axes.loglog(*points, marker, ms=size, label=name)
+    # The dots are in front of the crosses, which reach beyond them.
+    size, order = (11, 2) if marker == "+" else (5, 3)
+    axes.loglog(*points, marker, ms=size, zorder=order, label=name)
 ends_of_line = [1e-9, 100]
 axes.plot(ends_of_line, ends_of_line, ":", color=figures.INK, lw=1)
 axes.set_xlabel("estimated distance from the optimum")

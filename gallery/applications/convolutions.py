@@ -65,7 +65,7 @@ from jaxcap.report import figures
 
 figure, axes = plt.subplots(figsize=(6, 2.4))
 drawn = axes.barh(list(gradient_ms), list(gradient_ms.values()))
-axes.bar_label(drawn, fmt="%.0f ms", padding=3)
+axes.bar_label(drawn, fmt="%.2g ms", padding=3)
 axes.margins(x=0.15)
 axes.invert_yaxis()
 axes.set_xlabel("time in ms (lower is better)")

@@ -163,13 +163,12 @@ from jaxcap.experiments.scaling import SCALING
 
 point = SCALING.points[0]
 scaling = SCALING.run(points=[point], budget_s=0.05)
-print(f"{point['steps']} steps on batches of {point['batch']} images")
 _ = figures.bars(
     scaling,
     value=throughput,
     over="1 device",
     label="images a second (higher is better)",
-    title="Speed by devices",
+    title=f"{point['steps']} steps on batches of {point['batch']} images",
 )
 
 # sphinx_gallery_thumbnail_number = 2

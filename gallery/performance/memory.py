@@ -107,7 +107,7 @@ import matplotlib.pyplot as plt
 from jaxcap.report import figures
 
 least, most = (
-    f"{results.only(name).temporary_bytes / 1e6:.3g} MB"
+    f"{results.only(name).temporary_bytes / 1e6:.1f} MB"
     for name in (INPUTS, EVERYTHING)
 )
 price = results.speedup(INPUTS, over=EVERYTHING).verdict_in_words
@@ -117,11 +117,13 @@ trade_off = f"{INPUTS.capitalize()}: {least} instead of {most}, {price}"
 figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(6, 3))
 for row, (name, colour) in enumerate(figures.palette(order).items()):
     result = results.only(name)
-    left.barh(row, result.temporary_bytes / 1e6, color=colour)
+    bar = left.barh(row, result.temporary_bytes / 1e6, color=colour)
+    left.bar_label(bar, fmt="%.1f", padding=3)
     milliseconds = [1e3 * seconds for seconds in result.time.medians]
     right.plot(milliseconds, [row] * len(milliseconds), "o", color=colour)
 left.set_yticks(range(4), [name.replace(", ", ",\n") for name in order])
 left.invert_yaxis()
+left.margins(x=0.3)
 left.set(title="Memory", xlabel="MB of temporaries")
 longest = max(max(result.time.medians) for result in results)
 right.set(
