@@ -100,6 +100,17 @@ def test_cells_that_prepare_are_folded_with_the_one_that_shows_what_they_prepare
     ]
 
 
+def test_cells_for_the_same_plot_are_folded_together() -> None:
+    codes = [DRAWING, "draw(axes, results)", "draw(axes, others)"]
+    helper, first, second = (cell(code) for code in codes)
+    page = document(
+        helper, next_part(), first, PLOT.deepcopy(), next_part(), second, PLOT.deepcopy()
+    )
+    fold_cells(page, set())
+    folded = [[block.astext() for block in fold.children] for fold in page.findall(Folded)]
+    assert folded == [codes[:2], codes[2:]], "a plot between them keeps two cells apart"
+
+
 def number() -> nodes.raw:
     return raw_html('<span class="jaxcap-measured">2 times faster</span>')
 

@@ -66,14 +66,15 @@ def fold_cells(doctree: nodes.document, quoted: Collection[str]) -> None:
 
 
 def _fold(cell: nodes.Element, result: str) -> None:
-    """Fold a cell, together with the folded one after it if it only prepares numbers for that."""
+    """Fold a cell, together with the folded one after it if it prepares that or is for the same."""
     following = cell.parent.children[cell.parent.index(cell) + 1 :]
     after = next((node for node in following if not isinstance(node, nodes.comment)), None)
-    if result == "numbers" and isinstance(after, Folded):
+    summary = f"Code of the {result}"
+    if isinstance(after, Folded) and (result == "numbers" or after["summary"] == summary):
         cell.parent.remove(cell)
         after.insert(0, cell)
     else:
-        folded = Folded(summary=f"Code of the {result}")
+        folded = Folded(summary=summary)
         cell.replace_self(folded)
         folded += cell
 
