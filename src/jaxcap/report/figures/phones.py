@@ -83,7 +83,7 @@ def _break_names(axes: Axes) -> None:
     if not labels or not isinstance(axes.yaxis.get_major_formatter(), FuncFormatter):
         return
     names = [label.get_text() for label in labels]
-    two_lines_in = 2 * LINE_HEIGHT * labels[0].get_fontsize() / 72
+    two_lines_in = 2 * LINE_HEIGHT * float(labels[0].get_fontsize()) / 72
     if axes.bbox.height / len(names) > two_lines_in * axes.figure.dpi:
         broken = [name if "\n" in name else fill(name, _NAME_WIDTH) for name in names]
         axes.set_yticks(axes.get_yticks(), broken)
