@@ -702,8 +702,7 @@ class TestWaterfall:
         drawn = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
         ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in drawn]
         np.testing.assert_allclose(ends, [(0, 1), (1, 1.25), (1.25, 0.25)])
-        title = figure.get_suptitle().replace("
-", " ")
+        title = figure.get_suptitle().replace("\n", " ")
         assert title == "All changes together: 4.000 times faster (one process)"
 
     def test_calls_changes_by_their_names(self) -> None:
