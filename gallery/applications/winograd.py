@@ -133,24 +133,25 @@ for name, (number, rows, terms) in shapes.items():
     left = jnp.ones((number, rows, terms))
     right = jnp.ones((number, terms, 64))
     convolve, by_parts = ways[name], by_eights(ways[name])
-    calls["products", name] = partial(jax.jit(jnp.matmul), left, right)
-    calls["at once", name] = partial(jax.jit(convolve), *layer)
-    calls["by eights", name] = partial(jax.jit(by_parts), *layer)
+    calls[f"products, {name}"] = partial(jax.jit(jnp.matmul), left, right)
+    calls[f"at once, {name}"] = partial(jax.jit(convolve), *layer)
+    calls[f"by eights, {name}"] = partial(jax.jit(by_parts), *layer)
 
 # %%
-by_name = {", ".join(key): call for key, call in calls.items()}
-times = compare(by_name, budget_s=0.1, empty_caches=False)
-ms = {key: 1000 * times.only(", ".join(key)).time.value for key in calls}
+ms = {
+    result.variant: 1000 * result.time.value
+    for result in compare(calls, budget_s=0.1, empty_caches=False)
+}
 shares = {}
 for part in ("products", "at once", "by eights"):
-    of_patches, of_winograd = ms[part, "patches"], ms[part, "Winograd"]
+    of_patches, of_winograd = ms[f"{part}, patches"], ms[f"{part}, Winograd"]
     shares[part] = f"{of_winograd / of_patches:.0%}"
     print(f"{part:9} patches {of_patches:5.2f} ms, ", end="")
     print(f"Winograd {of_winograd:5.2f} ms: {shares[part]}")
 
 # %%
 of_products, of_whole, of_eights = shares.values()
-changed = ms["by eights", "Winograd"] / ms["at once", "patches"]
+changed = ms["by eights, Winograd"] / ms["at once, patches"]
 from_patches = f"{changed:.0%}"
 forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
 

@@ -34,6 +34,7 @@ TAUGHT = (
     "fori_loop of 1,000 updates of an element",
     "memory of a gradient of attention",
     "import of JAX, and a first result",
+    "while_loop of 10,000 maxima",
 )
 # Their arrays are on the CPU, on whatever machine.
 ON_CPU = ("NumPy", "SciPy", "autograd", "Python")
