@@ -172,8 +172,8 @@ for release, changes in by_release.most_common(4):
 # --------------------------------------------
 # The first figure compares the oldest release with the newest. What would you miss if you measured
 # these two alone? A user reported `a while_loop
-# <https://github.com/jax-ml/jax/issues/25190>`__ that had become slower from 0.4.31 to 0.4.33. Here is
-# a small copy of it, under all releases:
+# <https://github.com/jax-ml/jax/issues/25190>`__ as a regression from 0.4.31 to 0.4.33. Here is a small
+# copy of it, under all releases:
 from jaxcap.releases import figures as release_figures
 
 loop = "while_loop of 10,000 maxima"

@@ -88,7 +88,7 @@ figures.headline(figure, finding)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# To the left of the dashed line, JAX looks slower than NumPy, and to its right, faster. The fourth
+# Answers to the left of the dashed line are in NumPy's favour, and those to its right in JAX's. The fourth
 # answer is the range in which single rounds came out, and the fifth is an interval. Each answer mends a
 # mistake of the one above it.
 #

@@ -2,7 +2,7 @@
 What makes a comparison fair?
 =============================
 
-A headline says that one library is a thousand times faster than another. Even if every time was
+A headline says that one library is a thousand times as fast as another. Even if every time was
 measured with care, the comparison may be unfair. This page takes such a headline apart. The task stays
 the same, a thousand gradients by JAX and by PyTorch. What changes is how each of them is asked, and
 with it the verdict.
