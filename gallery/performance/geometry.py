@@ -103,9 +103,9 @@ print("solve:", routines(jnp.linalg.solve, matrix, matrix))
 
 # %%
 # A name with ``lapack`` means that JAX calls LAPACK, too. Such routines were compiled long before your
-# program, so ``jit`` can only call them as they are, and the price of the call comes on top. That is our
-# answer to `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`__ that the notebook
-# quotes: why was a compiled function that :doc:`solves a system of equations
+# program, so ``jit`` can only call them as they are, and all that JAX does around them comes on top.
+# That is our answer to `a question on Stack Overflow <https://stackoverflow.com/q/64517793>`__ that the
+# notebook quotes: why was a compiled function that :doc:`solves a system of equations
 # </results/experiments/dispatch-solve>` slower than NumPy's?
 #
 # Yet a remark in the notebook gives JAX a factor of four for ``dot``, ``svd`` and ``eig`` of matrices,
@@ -147,9 +147,9 @@ one = jax.jit(by_jax)
 all_at_once = jax.jit(jax.vmap(by_jax))
 
 # %%
-# ``one`` takes a single matrix, and ``all_at_once`` a whole stack. Autograd can have a stack as well,
-# because ``corner`` adds up the elements, so that the gradient of the sum holds the gradient for each
-# matrix. Of these four ways to get a thousand gradients, how far apart are the slowest and the fastest?
+# ``one`` takes a single matrix, and ``all_at_once`` a whole stack. Autograd can take a stack as well:
+# ``corner`` adds up the elements, and the gradient of that sum holds the gradient for each matrix. Of
+# these four ways to get a thousand gradients, how far apart are the slowest and the fastest?
 import timeit
 
 shape = (1000, 3, 3)
@@ -175,11 +175,12 @@ for name, way in ways.items():
     print(f"{name:20} {1000 * np.median(seconds):6.1f} ms")
 
 # %%
-# These are medians of ten repeats in one process, good enough for a first look. In each call, autograd
-# wraps the matrix, records what the function does with it, and goes through the record backwards, all
-# in Python. JAX does this once, while it traces, and then calls what it has compiled. A stack needs one
-# call for all matrices, in either library. But autograd needs a function that was written for stacks,
-# and ``vmap`` takes the one for a single matrix.
+# These are medians of ten repeats in one process, good enough for a first look. Autograd's rule for
+# ``svd`` turns the gradients into 64 bits, and JAX's stay in 32. In each call, autograd wraps the
+# matrix, records what the function does with it, and goes through the record backwards, all in Python.
+# JAX does this once, while it traces, and then calls what it has compiled. A stack needs one call for
+# all matrices, in either library. But autograd needs a function that was written for stacks, and
+# ``vmap`` takes the one for a single matrix.
 #
 # At a special matrix, the gradient may fail
 # ------------------------------------------
@@ -189,12 +190,17 @@ difference = np.abs(by_autograd(stack) - all_at_once(in_jax))
 print(f"at random matrices, at most {difference.max():.0e} apart")
 print(one(jnp.eye(3)))
 
+step = 1e-3 * np.outer([1, 0, 0], [0, 1, 0])
+up, down = corner(np, np.eye(3) + step), corner(np, np.eye(3) - step)
+print(f"difference quotient for one element: {(up - down) / 2e-3:.2f}")
+
 # %%
-# Around the identity, the nearest orthogonal matrix changes smoothly, so a gradient exists. But the
-# singular values are all 1 here, and JAX's rule for ``svd`` divides by differences of their squares.
-# `Autograd's rule <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__ divides by
-# the same differences, so this is no reason to stay with autograd. The remedy is to write :doc:`a rule
-# of your own </tutorials/transformations/grad>` for the whole function.
+# Around the identity, the nearest orthogonal matrix changes smoothly, so a gradient exists, and the
+# difference quotient comes close to one of its elements. But the singular values are all 1 here, and
+# JAX's rule for ``svd`` divides by differences of their squares. `Autograd's rule
+# <https://github.com/HIPS/autograd/blob/master/autograd/numpy/linalg.py>`__ divides by the same
+# differences, so this is no reason to stay with autograd. The remedy is to write :doc:`a rule of your
+# own </tutorials/transformations/grad>` for the whole function.
 #
 # Takeaway
 # --------
@@ -204,11 +210,11 @@ einsum_compiled = results.speedup(
 svd_compiled = four_times_quicker.estimate
 
 # %%
-# The missing conclusion: judge the move by loops of gradients, rather than by single values. Of four
-# operations, timed in :measured:`compared` cases, a move from autograd to ``jit`` would speed up
+# The missing conclusion: judge the move by loops of gradients, rather than by single values. Of
+# :measured:`compared` cases of single operations, a move from autograd to ``jit`` would speed up
 # :measured:`gained` and slow down :measured:`lost`, and the ``svd`` of two hundred rows was
 # :measured:`svd_compiled than NumPy's`. But autograd derives a gradient anew in each call, whereas JAX
-# does so once, when it compiles, and ``vmap`` turns a loop of gradients into one call. So time the
+# does so once, while it traces, and ``vmap`` turns a loop of gradients into one call. So time the
 # longest function that you can compile as a whole, and compare its gradients with difference quotients
 # at the special matrices of your field.
 #

@@ -30,9 +30,9 @@ with jax.enable_x64(True):
 # this page is modelled printed a "maximum absolute offset from identity" for three libraries, but for
 # JAX, the number was the mean.
 #
-# NumPy and PyTorch do the same tasks in much the same words. For large matrices, JAX's tasks are
-# compiled, and PyTorch computes on the GPU whenever JAX does. For which task do you expect the library
-# to matter most?
+# NumPy and PyTorch do the same tasks by functions with much the same names. We compile JAX's, and
+# PyTorch computes on the GPU whenever JAX does. For which task do you expect the library to matter
+# most?
 from jaxcap.experiments import linear_algebra as experiments
 
 results = experiments.LINEAR_ALGEBRA.run(budget_s=0.03)
@@ -165,9 +165,9 @@ reached = roofline_fraction(
 )
 
 # %%
-# Judge a time by the shortest that you can show to be possible. On this page's machine, JAX's product
-# in float64 was :measured:`against_numpy than NumPy's`, and reached :measured:`reached` of the best
-# product that we measured. If a product's share is far above 1, suspect the clock.
+# Judge a time by the best that you can measure on the same device. On this page's machine, JAX's
+# product in float64 was :measured:`against_numpy than NumPy's`, and reached :measured:`reached` of the
+# best product that we measured. If a product's share is far above 1, suspect the clock.
 #
 # :func:`~jaxcap.experiments.ceilings.measure_ceilings` measures the limits of your device, and
 # :func:`~jaxcap.report.roofline.roofline_fraction` compares your times with them. Next: :doc:`will

@@ -150,9 +150,9 @@ print(f"{np.sum(corrected <= 0.05):,} are left after a correction")
 
 # %%
 # This correction, `Benjamini and Hochberg's
-# <https://docs.scipy.org/doc/scipy/reference/generated/scipy.stats.false_discovery_control.html>`__,
-# in effect lowers the limit until about one in twenty of those that are left, at most, should be there
-# by chance. In which releases are they? Here are the four with the most:
+# <https://docs.scipy.org/doc/scipy/reference/generated/scipy.stats.false_discovery_control.html>`__, in
+# effect lowers the limit until about one in twenty of those that are left, at most, should be there by
+# chance. In which releases are these changes? Here are the four with the most:
 from collections import Counter
 
 found = [step for step, p in zip(steps, corrected) if p <= 0.05]
@@ -189,10 +189,10 @@ its_dot = "coloured" if then_and_now in own else "grey"
 
 # %%
 # Under :measured:`worst_release`, the loop was :measured:`worst_words` than under
-# :measured:`before_it`. Under the newest release, it is :measured:`at_the_ends` than under the oldest,
-# and its dot in the first figure is :measured:`its_dot`. So before you blame the newest release, look at
-# those in between. :ref:`jaxcap bisect <command-bisect>` finds the one that slowed down a program of
-# your own.
+# :measured:`before_it`. The newest release and the oldest, by themselves, would have shown you a loop
+# that is :measured:`at_the_ends`, and a dot that is :measured:`its_dot`. So before you blame the newest
+# release, look at those in between. :ref:`jaxcap bisect <command-bisect>` finds the one that slowed
+# down a program of your own.
 #
 # Takeaway
 # --------
@@ -213,8 +213,8 @@ typical_scatter = f"{np.exp(np.median(scatters)):.1f}"
 #
 # Before you report a regression, measure each release in several processes, and one release twice. If
 # you compare many, correct for that: :measured:`many` comparisons may give :measured:`by_luck` false
-# alarms even if nothing ever changed. Then find the release in which your program changed. It need be
-# neither the first nor the last that you have tried.
+# alarms even if nothing ever changed. Then find the release in which your program changed. It may lie
+# between the two that you compared.
 #
 # See :doc:`all programs under all releases </releases/index>`. :doc:`Can you trust the intervals on
 # this site? </tutorials/performance/precision>` asks the same questions of a single comparison.

@@ -72,8 +72,8 @@ jax.config.jax_persistent_cache_min_compile_time_secs
 #     jax.config.update("jax_compilation_cache_dir", "folder/of/your/choice")
 #     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 #
-# A file needs no tracing either
-# ------------------------------
+# A file needs no tracing
+# -----------------------
 # Instead, you can write the compiled program to a file yourself. JAX has `an experimental module
 # <https://docs.jax.dev/en/latest/jax.experimental.serialize_executable.html>`__ for that:
 import pickle
@@ -99,7 +99,8 @@ print(f"off by {max(np.abs(a - b).max() for a, b in pairs):.1e}")
 # %%
 # Loading a program `may run any code
 # <https://docs.jax.dev/en/latest/_autosummary/jax.experimental.serialize_executable.deserialize_and_load.html>`__
-# that somebody has put there, so load no file from people whom you don't trust.
+# that somebody has put there, so load no file from people whom you don't trust, and share no cache with
+# them.
 #
 # What the cache and the file save
 # --------------------------------
@@ -189,7 +190,8 @@ from jaxcap.releases.recorded import recorded
 _ = by_release.course_of(recorded(), "import of JAX, and a first result")
 
 # %%
-# :doc:`Start-up by release </releases/topics/start-up>` shows the import alone, too.
+# The title names a change only if it stands out from the scatter. :doc:`Start-up by release
+# </releases/topics/start-up>` shows the import alone, too.
 #
 # Takeaway
 # --------
@@ -214,5 +216,5 @@ loaded = Speedup.from_runs(nothing / in_file)
 # :measured:`cached than with nothing saved`, and one with the file was
 # :measured:`loaded than with nothing saved`.
 #
-# Next: :doc:`which limits on threads does JAX obey? </tutorials/performance/threads>`
-# After that, :doc:`exercise 11 </exercises/11_second_process>` is about both pages.
+# Next: :doc:`which limits on threads does JAX obey? </tutorials/performance/threads>` After that page,
+# :doc:`exercise 11 </exercises/11_second_process>` is about it and this one.

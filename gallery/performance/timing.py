@@ -11,8 +11,8 @@ You mend them one after the other, and keep a short function and a checklist for
 # %%
 # Nothing is wrong with the stopwatch
 # -----------------------------------
-# Most timings start out like the function below. Its clock works. What goes wrong is what people
-# ask it to time:
+# Most timings start out like the function below. Its clock works. The trouble lies in what people ask
+# it to time:
 import time
 
 import jax
@@ -89,8 +89,8 @@ figures.headline(figure, finding)
 
 # %%
 # Answers to the left of the dashed line are in NumPy's favour, and those to its right in JAX's. The fourth
-# answer is the range in which single rounds came out, and the fifth is an interval. Each answer mends a
-# mistake of the one above it.
+# answer is the range of single rounds, and the fifth is an interval. No answer makes the mistake of the
+# one above it.
 #
 # A first call compiles, and a later one may return early
 # --------------------------------------------------------
@@ -106,8 +106,9 @@ for call in "first", "second":
     print(f"{call:6} call: NumPy {numpy_s:.2g} s, JAX {jax_s:.2g} s")
 
 # %%
-# In its first call, JAX traces and compiles the function. You pay for that once, so report the first
-# call by itself. An average over ten calls would describe neither kind of call.
+# In its first call, JAX traces and compiles the function. You pay for that once for each shape and
+# dtype, so report the first call by itself. An average over ten calls would describe neither kind of
+# call.
 #
 # The second call reuses the program, but it may return before the product is there, and give you the
 # promise of an array. :doc:`How early a call returns
@@ -130,8 +131,8 @@ print("JAX in 32 bits, NumPy in 64:", different)
 print("both in 32 bits:            ", alike)
 
 # %%
-# In the first line, JAX gets the credit for whatever fewer bits save. So compare both libraries in the
-# dtype that you need.
+# The first line gives JAX the credit for what fewer bits save. So compare both libraries in the dtype
+# that you need.
 #
 # A single round is a matter of luck
 # ----------------------------------
@@ -248,10 +249,11 @@ new_lambda = wrapping.speedup(mistakes.NEW_LAMBDA, over=mistakes.WRAPPED_ONCE)
 # JAX look :measured:`looked` as NumPy. With the same dtype, in many rounds of several processes, JAX was
 # :measured:`alike than NumPy`.
 #
-# Some mistakes are in the code rather than in the clock. A new lambda in each call was
-# :measured:`new_lambda than wrapping once`. And the same compiled function was
-# :measured:`against_weak than a Python loop`, and :measured:`against_strong than NumPy`. So don't judge
-# a timing by its looks. Go through the checklist on this page.
+# Some mistakes are in the code that is timed. A new lambda in each call was
+# :measured:`new_lambda than wrapping once`. And one compiled function was
+# :measured:`against_weak than a Python loop`, and
+# :measured:`against_strong than NumPy`. So don't judge a timing by its looks. Go through the checklist
+# on this page.
 #
 # To time your own functions by these rules, call :func:`jaxcap.measure.timing.compare`. JAX has
 # advice of its own in its `guide to benchmarking
