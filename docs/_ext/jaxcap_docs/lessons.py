@@ -63,7 +63,7 @@ PAGES = {
     "tutorials/applications/convergence": ("Batches", "Precision", "Training"),
     "tutorials/applications/attenuation": ("Training",),
     "tutorials/applications/mnist": ("PyTorch", "Training"),
-    "tutorials/applications/training_speed": ("Compilation", "Training"),
+    "tutorials/applications/training_speed": ("Compilation", "PyTorch", "Training"),
     "tutorials/applications/convolutions": ("Compilation", "Gradients", "Training"),
     "tutorials/applications/winograd": ("Precision", "Training"),
     "tutorials/applications/scaling_out": ("Batches", "Several devices", "Training"),
