@@ -110,7 +110,7 @@ once_in_order, loop_in_order = (
 # <https://github.com/openxla/xla/blob/main/xla/service/cpu/conv_canonicalization.h>`__ transposes
 # the arrays, but only around convolutions at the top level of a program. The body of a loop lies
 # one level below, so a convolution there keeps its order, and a gradient misses the fast code. With
-# channels first, even a convolution without a gradient does, as a user `reported
+# channels first, a convolution in a loop misses it even without a gradient, as a user `reported
 # <https://github.com/jax-ml/jax/issues/12868>`__ in 2022.
 #
 # In the program for all images at once, :measured:`once_in_order` convolutions had the order
@@ -202,7 +202,7 @@ backward_to_xla = backward.speedup(PATCHES, over=STEPS)
 
 # %%
 # On a CPU, XLA's fast code for convolutions takes the dimensions in only one order. Gradients come in
-# another, and XLA transposes their arrays to fit, but not inside a compiled loop. In a few calls, the
+# others, and XLA transposes their arrays to fit, but not inside a compiled loop. In a few calls, the
 # gradient with respect to the kernel took :measured:`once_ms` for all images at once,
 # :measured:`python_ms` in a loop in Python over two halves, and :measured:`loop_ms` in a compiled loop.
 # With arrays transposed by hand, the compiled loop took :measured:`by_hand_ms`, and with patches

@@ -47,8 +47,9 @@ print("PyTorch:", tuple(torch_layer(torch.from_numpy(images[:, None])).shape))
 #
 # `An older comparison <https://github.com/dostuffthatmatters/jax-capability-analysis>`__, on which
 # this page is modelled, left both layers at their defaults. So its network in Flax had larger images
-# to process. Nothing failed, and a comment beside the layer still said that 28 rows become 26. To
-# get equal networks, we turn the zeros off:
+# to process. Nothing failed, because dense layers of Flax's older interface, Linen, take their size from
+# the first input, and a comment still said that 28 rows become 26. To get equal networks, we turn the
+# zeros off:
 
 
 class PlainCNN(nnx.Module):
@@ -194,7 +195,7 @@ by_rounding, by_mistake = (
 # %%
 # The first loss is computed before the first update, so a wrong rate can't show in it. Over all five
 # steps, PyTorch's losses stay within :measured:`by_rounding` of Flax's, and those of the mistaken
-# network stray by up to :measured:`by_mistake`. So compare the first losses digit by digit.
+# network stray by up to :measured:`by_mistake`. So compare the losses of a few steps digit by digit.
 #
 # Equal networks share an accuracy, if every image counts
 # -------------------------------------------------------
@@ -229,12 +230,12 @@ by_rate = f"{100 * abs(accuracy['mistaken'] - accuracy['PyTorch']):.1f}"
 # %%
 # Flax's network and PyTorch's took equal steps, so only rounding can separate their lines. The two
 # accuracies in a line describe the same predictions, so only the counting can separate them. As for
-# the wrong learning rate, it moved PyTorch's accuracy by :measured:`by_rate` percentage points. Could
-# you have told from that?
+# the wrong learning rate, it moved PyTorch's accuracy by :measured:`by_rate` percentage points. Does
+# a difference of this size show a mistake?
 #
 # One seed says little
 # --------------------
-# That depends on how far accuracies lie apart without a mistake. So we turn dropout on, for which each
+# Accuracies also lie apart without a mistake. To see how far, we turn dropout on, for which each
 # framework draws random numbers of its own, and train from three seeds. A seed fixes the first weights
 # and the order of the images for both frameworks. On a CPU, they learn from a thousand images, too few
 # for the accuracy that MNIST is known for:
@@ -301,8 +302,8 @@ figures.label_ends(axes)
 # --------
 # Four mistakes raised no error: another default of a layer, weights in another order, another
 # learning rate, and another way to count. Numbers reveal them. Turn dropout off, give both frameworks
-# the same weights and images, and compare their scores, their first losses and their test losses: only
-# rounding may separate them.
+# the same weights and images, and compare their scores, the losses of a few steps and the test losses:
+# only rounding may separate them.
 #
 # Then compare accuracies over several seeds. Here, the two frameworks differed by up to
 # :measured:`apart` percentage points from the same seed, and two seeds of one framework by up to

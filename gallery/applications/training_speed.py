@@ -58,9 +58,9 @@ of_conv2, rest = f"{conv2_share:.0%}", f"{1 - conv2_share:.0%}"
 of_step = f"{together_ms / naive_ms:.0%}"
 
 # %%
-# The parts together take :measured:`of_step` of the time of a naive step, so waste around the step has to
-# be in the rest. (The sum needn't be exact, because XLA can fuse neighbouring layers within a step, and
-# because each part was started by itself.) The second convolution has :measured:`of_conv2` of the
+# The parts together take :measured:`of_step` of the time of a naive step. That shows only roughly how much
+# waste there can be around the step, because XLA can fuse neighbouring layers within a step, and because
+# each part was started by itself. The second convolution has :measured:`of_conv2` of the
 # parts' time. Even if that layer took no time at all, :measured:`rest` would be left. This bound is known
 # as Amdahl's law: a change can save no more than the part it aims at. In a budget of your own, give each
 # layer its backward pass: a pool is easy to compute, and its gradient may not be. :doc:`A profile
@@ -89,8 +89,8 @@ of_step = f"{together_ms / naive_ms:.0%}"
 # Which changes pay?
 # ------------------
 # Look at the table again, and guess. In the figure, the first bar is the time of the naive loop. Each
-# other bar is what one change did to it: blue if it saved time, orange if it cost time, and grey if it did
-# neither for certain. The percentages say how much is left. If a change has no bar, training was fastest
+# other bar is what one change did to it: blue if it saved time, orange if it cost time, and grey if we
+# can't tell. The percentages say how much is left. If a change has no bar, training was fastest
 # without it.
 changes = {
     ways.BYTES: (ways.NAIVE, "data on the device"),
@@ -183,8 +183,8 @@ own_layers = speeds.speedup(ways.STEPS, over=DEVICE)
 # --------
 # Before you change a training, find out where the time of a step goes, because a change can save
 # no more than the part it aims at. Here, the second convolution took :measured:`of_conv2` of the time of
-# all parts. For all changes, the parts predicted that :measured:`predicted_all` of the naive loop's time would
-# be left, and we measured :measured:`measured_all`.
+# all parts. From the time left by the changes around the step, the parts predicted that the others would
+# leave :measured:`predicted_all` of the naive loop's time, and we measured :measured:`measured_all`.
 #
 # After the changes around the step, training was :measured:`around than with the naive loop`. The fastest
 # of the trainings in the figure was :measured:`to_naive than the loop that you would write first`.

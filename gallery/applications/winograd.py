@@ -71,8 +71,8 @@ print(f"from {len(products)} products: ", outputs.round(9))
 # -----------------------
 # Now replace each pixel by a row of an image, each weight by a row of the kernel, and each
 # multiplication by a product of matrices. Four rows of output then take six of these products
-# instead of twelve. In the code of the layer, ``_transform`` applies a small matrix, and ``_join`` makes
-# patches that are one pixel high:
+# instead of twelve. In the code of the layer, ``_transform`` and ``_transform_images`` apply small
+# matrices, and ``_join`` makes patches that are one pixel high:
 from jaxcap.report.source import Source
 
 Source(convolution._winograd)
@@ -158,14 +158,14 @@ forward_to_patches = forward.speedup(WINOGRAD, over=PATCHES)
 # %%
 # Alone, the products took :measured:`of_products` of their time with patches. Halving the multiplications
 # halves this time only if they run at the same rate, which can depend on the shapes of the matrices. Of
-# the whole convolution, Winograd's algorithm took :measured:`of_whole` with all images at once, and
+# its time with patches, the whole convolution took :measured:`of_whole` with all images at once, and
 # :measured:`of_eights` with eight at a time. These two comparisons have the same multiplications, but
 # matrices of other sizes.
 #
-# In the figure, patches convolve all images at once, and Winograd's algorithm works by eights. From the
-# one to the other, the convolution took :measured:`from_patches` of the time here, and there, the layer was
-# :measured:`forward_to_patches than with patches`. It also adds a bias, applies an activation, and
-# keeps what its backward pass will need.
+# In the figure, patches convolve all images at once, and Winograd's algorithm works by eights. Compared
+# in this way, the convolution took :measured:`from_patches` of the time here. There, the layer was
+# :measured:`forward_to_patches than with patches`. It also keeps what its backward pass will need: with
+# patches, that is their whole matrix, and with Winograd's algorithm, the images.
 #
 # The price is accuracy
 # ---------------------
