@@ -41,7 +41,7 @@ MOST_LINES = 12
 LONGER = {
     "asynchronous_dispatch": 15,
     "geometry": 16,
-    "memory": 14,
+    "memory": 13,
     "messages": 14,
     "mnist": 15,
     "precision": 13,

@@ -125,10 +125,7 @@ left.set_yticks(range(4), [name.replace(", ", ",\n") for name in order])
 left.invert_yaxis()
 left.margins(x=0.3)
 left.set(title="Memory", xlabel="MB of temporaries")
-longest = max(max(result.time.medians) for result in results)
-right.set(
-    title="Time", xlabel="ms in each process", xlim=(0, 1.1e3 * longest)
-)
+right.set(title="Time", xlabel="ms in each process", xlim=(0, None))
 figures.headline(figure, trade_off)
 
 # %%
