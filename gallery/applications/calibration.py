@@ -115,11 +115,11 @@ note = "The distance from the closed form is the larger of the two, in slope and
 Table("Three searches and the exact optimum", headers, rows, [note])
 
 # %%
-# All three found it: the readings of another such sensor would move it :doc:`far more than these distances
-# </tutorials/applications/attenuation>`. Differences need more evaluations because a gradient takes one at
-# the point itself, and one beside it for each parameter: three with our two, and more with every further
-# parameter. In the other two rows, an evaluation computes the gradient as well, :doc:`however many
-# parameters there are </tutorials/transformations/grad>`.
+# All three found the optimum: the readings of another such sensor would move it :doc:`far more
+# than these distances </tutorials/applications/attenuation>`. Differences need more evaluations because a
+# gradient takes one at the point itself, and one beside it for each parameter: three with our two, and more
+# with every further parameter. In the other two rows, an evaluation computes the gradient as well,
+# :doc:`however many parameters there are </tutorials/transformations/grad>`.
 #
 # Do fewer evaluations save time?
 # -------------------------------
@@ -182,7 +182,8 @@ def timed_fit(evaluate, data, jac):
 
 # %%
 # Beside our ten thousand readings, we fit a million. Which of the fits will spend most of their time on
-# evaluations? We print the medians of several fits:
+# evaluations? We print the medians of several fits in this one process, so their times are
+# rougher than those above:
 def in_jax(*args):
     return jax.device_get(error_and_gradient(*args))
 
@@ -213,9 +214,9 @@ with jax.enable_x64(True):
 of_differences = f"{by_jax_s / by_numpy_s:.0%}"
 
 # %%
-# With ten thousand readings, evaluations took :measured:`share_few` of the fit with differences. Making
-# fewer of them saves a part of that, and SciPy's work on the differences. But each takes longer, because it
-# computes the gradient, too, and because JAX has to :doc:`start it and hand over its result
+# With ten thousand readings, evaluations took :measured:`share_few` of the fit with differences. A gradient
+# from JAX saves some of them, and SciPy's work on the differences. But each of the others takes longer,
+# because it computes the gradient, too, and because JAX has to :doc:`start it and hand over its result
 # </tutorials/performance/dispatch_overhead>`. In the fit with JAX's gradient, evaluations took
 # :measured:`share_few_jax`.
 #
@@ -263,8 +264,8 @@ with_gradient = times.speedup(
 # JAX's gradient took :measured:`of_differences` of the time of the one with differences.
 #
 # So find out how much of your fit its evaluations take. If they take most of it, begin with JAX's
-# gradient, which saves the more of them the more parameters you have. If they take little, fewer can't
-# save much, and you can compile the whole search, which pays if you fit many data sets of one shape. But
-# read the next page first, because JAX's own search has a fault.
+# gradient, which keeps SciPy's search, and saves the more of them the more parameters you have. If they take
+# little, fewer can't save much, and you can compile the whole search, which pays if you fit many data sets of
+# one shape. But read the next page first, because JAX's own search has a fault.
 #
 # Next: :doc:`can you believe an optimiser's report? </tutorials/applications/convergence>`

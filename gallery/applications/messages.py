@@ -45,9 +45,9 @@ predicted = {
 # %%
 # The compiled program names its messages
 # ---------------------------------------
-# Will the compiler send what we expect? A function that you `compile ahead of time
-# <https://docs.jax.dev/en/latest/201/aot.html>`__ has a method ``as_text``, which returns XLA's
-# program, with a line for each message. ``compiled_steps`` compiles our step in a process in which one
+# Will the compiler send what we expect? `Compile a function ahead of time
+# <https://docs.jax.dev/en/latest/201/aot.html>`__, and the result has a method ``as_text``, which returns
+# XLA's program, with a line for each message. ``compiled_steps`` compiles our step in a process in which one
 # CPU acts as eight devices, and reads these lines. It also runs each step, and compares the new
 # weights with those of one device:
 from jaxcap.report import figures, messages
@@ -180,8 +180,8 @@ by_units = step_times.speedup(
 # %%
 # With the smallest batch, what the two ways send differs by a factor of :measured:`bytes_ratio`, and
 # split units were :measured:`by_units than a split batch`. The two factors needn't agree, because a
-# step also has to compute, and because a message doesn't cost bytes alone. This is the time of an
-# all-reduce by itself, beside one that grows in proportion to the bytes:
+# step also has to compute, and because a message takes time beyond that for its bytes. Here is the time
+# of an all-reduce by itself, beside a line that grows in proportion to the bytes:
 message_times = experiments.COLLECTIVES.run(budget_s=0.03)
 added_up = [r for r in message_times if r.variant == experiments.PSUM]
 

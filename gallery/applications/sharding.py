@@ -12,8 +12,8 @@ it. Then you decide, in a program for one of the devices. A single device is eno
 # %%
 # JAX writes the split into the type
 # ----------------------------------
-# Each axis of a mesh has a mode. In ``Auto`` mode, XLA decides when it compiles how results are
-# split. In ``Explicit`` mode, JAX decides while it traces the function, and writes the split `into
+# Each axis of a mesh has a mode. In ``Auto`` mode, XLA decides how results are split when it
+# compiles. In ``Explicit`` mode, JAX decides while it traces the function, and writes the split `into
 # the type <https://docs.jax.dev/en/latest/201/sharding.html>`__ of the result. Types need no data,
 # so an ``AbstractMesh`` can stand in for eight devices:
 import jax
@@ -151,8 +151,8 @@ figures.headline(figure, finding, "What one of eight devices has", words)
 # sphinx_gallery_thumbnail_number = 1
 
 # %%
-# Split units need the most here because each device has the whole batch. How will the new weights be split
-# after a step? Not a line of the program changes from way to way:
+# Split units need the most here because each device has the whole batch. The same program serves all three
+# ways. How will it split the new weights?
 step = partial(sharded_step.step, sharded_step.loss)
 for way in ways:
     first, second = jax.eval_shape(step, *arguments(way))
@@ -192,7 +192,7 @@ for summed in (own_sum, whole_sum):
 # In these types, ``V:devices`` means that an array may *vary* from device to device. A device's own
 # sum varies as its examples do, so JAX refuses ``own_sum``. In ``whole_sum``, :func:`jax.lax.psum`
 # adds up the sums of all devices and gives each of them the result, and JAX knows that this doesn't
-# vary. So the decision is yours, but JAX checks what you promise.
+# vary. So the decision is yours, but by default, JAX checks such a promise.
 #
 # Takeaway
 # --------
@@ -205,9 +205,9 @@ held_by_weights = held[sharded_step.WEIGHTS]
 # and asks you where it has no rule. In a ``shard_map``, you decide, because you write the program
 # of one device.
 #
-# So the same training step can be split in several ways, by the types of its arguments alone. Of these
-# arguments, a device held :measured:`held_by_batch` if the batch was split, and :measured:`held_by_weights` if
-# the weights were split as well.
+# In ``Explicit`` mode, the same training step can be split in several ways, by the types of its arguments
+# alone. Of these arguments, a device has to hold :measured:`held_by_batch` if the batch is split, and
+# :measured:`held_by_weights` if the weights are split as well.
 #
 # Next: :doc:`how much devices have to send </tutorials/applications/messages>` for each of these
 # ways, and what that costs.

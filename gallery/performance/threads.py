@@ -35,7 +35,7 @@ Source(threads.at_work, threads.usage_on_one_core)
 
 # %%
 # A setting may be read only once, so each count needs a fresh process. It repeats a product of two
-# matrices, and a ``tanh``:
+# matrices, and a ``tanh``, and gives the number of threads, or of busy cores if it is larger:
 from jaxcap.measure import fresh
 
 CALLS = "product", "tanh"
@@ -86,7 +86,7 @@ Table("Threads at work under each limit", headers, rows)
 #
 # Linux enforces its own limit
 # ----------------------------
-# Linux keeps a process to the cores that ``sched_setaffinity`` allows, whatever JAX does, and XLA
+# Linux keeps a thread to the cores that ``sched_setaffinity`` allows, whatever JAX does, and XLA
 # `counts these cores <https://github.com/jax-ml/jax/issues/1539>`__ when it makes its pools. The command
 # `taskset <https://man7.org/linux/man-pages/man1/taskset.1.html>`__ sets the same limit without any
 # change to your code, here to four cores:
@@ -101,8 +101,8 @@ Table("Threads at work under each limit", headers, rows)
 #
 # A timer needs a control
 # -----------------------
-# Would a timer have judged the flag as well? If a call loses all of its threads but one, it should take
-# longer. In the variable ``XLA_FLAGS``, a flag holds for the `whole process
+# Would a timer have come to the same verdict on the flag? If a call loses all of its threads but one, it
+# should take longer. In the variable ``XLA_FLAGS``, a flag holds for the `whole process
 # <https://docs.jax.dev/en/latest/xla_flags.html>`__, but :func:`jax.jit` takes flags `for one function
 # <https://docs.jax.dev/en/latest/201/controlling-xla.html>`__, too, as ``compiler_options``. So we can
 # time a function with the flag and without it in one process.
@@ -153,10 +153,10 @@ unoptimised_product = results.speedup(
 # %%
 # Without optimisation, ``gelu`` was :measured:`unoptimised than by default`, and with the flag
 # :measured:`flagged than by default`. The first number tells you whether our options reach the
-# compiler, and only if they do does the second tell you anything about the flag. Choose a control
-# to which your function responds: without optimisation, the product was
-# :measured:`unoptimised_product than by default`. With fast maths, ``gelu`` was
-# :measured:`fast than by default`. Whether its rounding suits you is for your own tests to say.
+# compiler. Only if they do, and if several threads share ``gelu`` by default, does the second tell you
+# anything about the flag. Choose a control to which your function responds: without optimisation, the
+# product was :measured:`unoptimised_product than by default`. With fast maths, ``gelu`` was
+# :measured:`fast than by default`. Test whether results with other rounding suit you.
 #
 # Takeaway
 # --------
@@ -174,9 +174,9 @@ if not can_tell:
 # four limits that we tried, :measured:`outcome`.
 #
 # JAX may accept a setting that does nothing. To find out, count the threads at work, or time a function
-# with the setting and without, beside a control that is known to change it. On this page's machine,
-# ``gelu`` was :measured:`flagged than by default` with the flag for one thread, and
-# :measured:`unoptimised than by default` without optimisation.
+# with the setting and without, beside a control that is known to change its time. On this page's machine,
+# with the flag for one thread, ``gelu`` was :measured:`flagged than by default`. Without optimisation, it
+# was :measured:`unoptimised than by default`.
 #
 # Try it yourself in :doc:`exercise 11 </exercises/11_second_process>`. Next: :doc:`should a
 # geometry library move to JAX? </tutorials/performance/geometry>`
