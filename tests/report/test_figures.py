@@ -727,7 +727,7 @@ class TestWaterfall:
         )
         figure = figures.waterfall(make_set(slow, fast), changes={"b": "a"})
         (axes,) = figure.axes
-        assert figure.get_suptitle().startswith("b is 2.0 times faster than a")
+        assert figure.get_suptitle().startswith("All changes together: 2.0 times faster")
         assert axes.texts[1].get_text() == "50%\nfaster"  # the medians' quotient is 48%
 
     def test_names_the_start_if_no_change_makes_it_faster(self) -> None:
