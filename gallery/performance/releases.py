@@ -180,10 +180,10 @@ loop = "while_loop of 10,000 maxima"
 _ = release_figures.course_of(releases, loop)
 
 # %%
-of_loop = [c for c in releases.changes if c.series.benchmark == loop]
-worst = max(of_loop, key=lambda change: change.factor)
-worst_words, worst_release, before_it = worst.words, worst.after, worst.before
 then_and_now = next(p for p in pairs if p.series.benchmark == loop)
+of_loop = [c for c in releases.changes if c.series.benchmark == loop]
+worst = max(of_loop or [then_and_now], key=lambda change: change.factor)
+worst_words, worst_release, before_it = worst.words, worst.after, worst.before
 at_the_ends = then_and_now.words
 its_dot = "coloured" if then_and_now in own else "grey"
 

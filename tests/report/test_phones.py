@@ -61,15 +61,18 @@ def test_a_number_stays_with_its_unit() -> None:
 
 
 def test_names_of_rows_are_broken_where_there_is_room() -> None:
-    figure, (wide, narrow) = plt.subplots(2, figsize=(6.0, 4.0))
+    figure, (wide, middle, narrow) = plt.subplots(3, figsize=(6.0, 6.0))
     names = ["Flax, steps with patches", "Flax, steps with Winograd"]
     wide.set_yticks(range(2), names)
+    of_three_lines = ["Flax, steps on the device, our own pool", *names]
+    middle.set_yticks(range(3), of_three_lines)
     narrow.set_yticks(range(20), names * 10)
     drawn(figure)
     assert [text.get_text() for text in wide.get_yticklabels()] == [
         "Flax, steps with\npatches",
         "Flax, steps with\nWinograd",
     ]
+    assert [text.get_text() for text in middle.get_yticklabels()] == of_three_lines
     assert [text.get_text() for text in narrow.get_yticklabels()] == names * 10
 
 

@@ -78,14 +78,15 @@ def _wrap(text: Text, inches: float) -> float:
 
 
 def _break_names(axes: Axes) -> None:
-    """Break the names of rows, unless the rows are too close for two lines."""
+    """Break the names of rows, unless the rows are too close for so many lines."""
     labels = axes.get_yticklabels()
     if not labels or not isinstance(axes.yaxis.get_major_formatter(), FuncFormatter):
         return
     names = [label.get_text() for label in labels]
-    two_lines_in = 2 * LINE_HEIGHT * float(labels[0].get_fontsize()) / 72
-    if axes.bbox.height / len(names) > two_lines_in * axes.figure.dpi:
-        broken = [name if "\n" in name else fill(name, _NAME_WIDTH) for name in names]
+    broken = [name if "\n" in name else fill(name, _NAME_WIDTH) for name in names]
+    lines = 1 + max(name.count("\n") for name in broken)
+    height_in = lines * LINE_HEIGHT * float(labels[0].get_fontsize()) / 72
+    if axes.bbox.height / len(names) > height_in * axes.figure.dpi:
         axes.set_yticks(axes.get_yticks(), broken)
 
 
