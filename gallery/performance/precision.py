@@ -124,6 +124,20 @@ for load in LOADS:
 # that is right for everybody: wider intervals would miss more differences, and narrower ones could
 # raise false alarms.
 #
+# The other tools don't promise to predict the next run, but you may read their ranges as if they did. So
+# we put the same question to them, first for speed-ups and then for times:
+reliability.table_of_intervals(audit, "speed-up")
+
+# %%
+reliability.table_of_intervals(audit, "time")
+
+# %%
+# A narrow range says little about the next run if the next number often lies outside. A single process
+# is no guide either. The last table shows by how much the times of processes differed within a run, and
+# the times of runs from one to the next, beside the drift for which our intervals allow:
+reliability.table_of_deviations(audit)
+
+# %%
 # Takeaway
 # --------
 import numpy as np
